@@ -27,9 +27,9 @@ from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.sorting import SORTS
-from nessie.cudagen.cpu.threads import PIECE, Pool, shared_pool
+from nessie.cudagen.cpu.threads import PIECE, Native, Pool, shared_pool
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
-from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken, take
+from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken, size_function, take
 from nessie.cudagen.host.memory import Block, Memory, address_of, view
 from nessie.cudagen.host.nodes import Invoke
 from nessie.cudagen.loops import nodes as loops
@@ -182,6 +182,7 @@ class PreparedPhase:
     chunks: Size | None
     sort: tuple[str, ...]       # names of what a library function gets
     in_order: bool
+    chains: Size | None
 
 
 class CpuLauncher(Launcher):
@@ -201,7 +202,7 @@ class CpuLauncher(Launcher):
         slots = tuple([self.slot(name) for name in names])
         words = ctypes.c_int64 * len(slots)
         return PreparedPhase(buffers, phase.function, slots, words, self.chunks(phase), names if phase.library else (),
-                             phase.in_order)
+                             phase.in_order, None if phase.chains is None else size_function(phase.chains, self.slots))
 
     def launch(self, device: Cpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words = [0] * len(self.slots)
@@ -239,17 +240,16 @@ class CpuLauncher(Launcher):
             device.sort(step.function, [view(arrays.get(name) or given[name]) for name in step.sort])
             return
         packed = step.words(*[words[slot] for slot in step.slots])
-        self.run_chunks(device, step, 1 if step.chunks is None else step.chunks(words, cells), packed)
+        self.run_chunks(device, step, 1 if step.chunks is None else step.chunks(words, cells), packed,
+                        1 if step.chains is None else step.chains(words, cells))
 
-    def run_chunks(self, device: Cpu, step: PreparedPhase | Phase, chunks: int, packed: Any) -> None:
-        """All chunks of a phase, whose words are packed."""
+    def run_chunks(self, device: Cpu, step: PreparedPhase | Phase, chunks: int, packed: Any, chains: int = 1) -> None:
+        """All chunks of a phase, whose words are packed. `chains`: of those in order."""
         if chunks > FEW and device.quick:
             device.optimise(self.plan)
         function = device.functions[step.function]
         if step.in_order:
-            for first in range(0, chunks, PIECE):
-                if not device.interrupted:
-                    function(first, min(first + PIECE, chunks), packed)
+            run_chains(device, function, chunks, packed, min(chains, chunks))
         elif chunks <= self.inline:
             function(0, chunks, packed)
         else:
@@ -260,6 +260,20 @@ class CpuLauncher(Launcher):
         if isinstance(result, ArrayResult):
             return arrays[result.buffer]
         return UNPACKERS[result.base](cells[result.slot])
+
+
+def run_chains(device: Cpu, function: Native, chunks: int, packed: Any, chains: int) -> None:
+    """All chunks, those of a chain one after another."""
+    def run(chain: int, after: int, packed: Any) -> None:
+        begin, end = -(-chain * chunks // chains), -(-after * chunks // chains)
+        for first in range(begin, end, PIECE):
+            if not device.interrupted:
+                function(first, min(first + PIECE, end), packed)
+
+    if chains > 1:
+        device.pool.run(run, chains, packed, device.interrupt_word)
+    elif chains:
+        run(0, 1, packed)
 
 
 def fill(device: Cpu, array: np.ndarray[Any, Any], source: Any) -> None:

@@ -70,9 +70,17 @@ class Interpreted(ErrorWords):
         given = arguments(self.functions[phase.function], phase, memory)
         chunks = [()] if phase.chunks is None else [(c, c + 1) for c in range(size(phase.chunks, memory))]
         counts = loops_interpreter.Counts()
-        for chunk in chunks if phase.in_order else chunks[::self.order]:
+        for chunk in self.ordered(phase, chunks, memory):
             loops_interpreter.run(self.module, phase.function, [*chunk, *given], counts)
         self.bytes += sum(counts.bytes.values())
+
+    def ordered(self, phase: Phase, chunks: list[Any], memory: Memory) -> Sequence[Any]:
+        """The chunks in an order that is allowed."""
+        if not phase.in_order:
+            return chunks[::self.order]
+        chains = 1 if phase.chains is None else size(phase.chains, memory)
+        return [chunk for chain in range(chains)[::self.order] for number, chunk in enumerate(chunks)
+                if number * chains // len(chunks) == chain]
 
     def upload(self, base: str, values: Values) -> Array:
         return Array(base, len(values), np.array(values, DTYPES[base]))

@@ -6,7 +6,8 @@ parameters and over `cells`, int64 words that earlier phases wrote (a count of s
 one function, for all its chunks at once or once:
 
     chunked   f(first_chunk, last_chunk, arguments)      any number of calls, from any threads, cover 0 .. chunks-1;
-                                                         `in order`: one after another, as they are numbered
+                                                         `in order`: one after another, as they are numbered; `by k`:
+                                                         in k chains, chunk c in chain c * k / chunks, each in order
     once      f(arguments)
 
 On the GPU `chunks` is the number of blocks (once: one), each of THREADS threads, and functions take no chunk range.
@@ -71,13 +72,14 @@ class Buffer:
 class Phase:
     """`function` is in the module; `arguments` are its parameters after the chunk range: Names of the kernel's
     parameters, of buffers, of SHARED, or, on the GPU, sizes. `chunks` None: called once; 0: not at all. `in_order`, of
-    a function in chunks: each comes after those before it."""
+    a function in chunks: each comes after those before it; with `chains`, those of its chain."""""
     function: str
     arguments: tuple[loops.Exp, ...]
     chunks: loops.Exp | None
     buffers: tuple[Buffer, ...] = ()
     library: bool = False            # `function` is one of the target's own library kernels (sort)
     in_order: bool = False
+    chains: loops.Exp | None = None
 
 
 @dataclass(frozen=True)

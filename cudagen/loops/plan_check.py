@@ -106,6 +106,9 @@ class PlanCheck:
             require(bool(first) == (phase.chunks is not None),
                     "a function is called in chunks if, and only if, it begins with the range of chunks")
         require(bool(first) or not phase.in_order, "only chunks of the CPU have an order")
+        if phase.chains is not None:
+            require(phase.in_order, "only what has an order has chains")
+            self.size(phase.chains, "the number of chains")
         self.arguments(phase, function.parameters[first:], function.kind)
         self.stored.update(self.stores(phase, function, first))
 

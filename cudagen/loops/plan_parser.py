@@ -47,12 +47,13 @@ def phase_(parser: Parser) -> Phase:
         tokens.expect("chunks")
         chunks = parser.expression()
     in_order = bool(tokens.accept("in")) and bool(tokens.expect("order"))
+    chains = parser.expression() if tokens.accept("by") else None
     buffers: list[Buffer] = []
     if not tokens.accept(";"):
         tokens.expect("{")
         while not tokens.accept("}"):
             buffers.append(buffer_(parser))
-    return tokens.mark(start, Phase(function, arguments, chunks, tuple(buffers), library, in_order))
+    return tokens.mark(start, Phase(function, arguments, chunks, tuple(buffers), library, in_order, chains))
 
 
 def buffer_(parser: Parser) -> Buffer:

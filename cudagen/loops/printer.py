@@ -85,6 +85,8 @@ def show_input(parameter: Input) -> str:
 def phase_lines(phase: Phase) -> Iterator[str]:
     call = f"{word(phase.function)}({', '.join(map(show_exp, phase.arguments))})"
     times = "once" if phase.chunks is None else f"chunks {show_exp(phase.chunks)}{' in order' * phase.in_order}"
+    if phase.chains is not None:
+        times += f" by {show_exp(phase.chains)}"
     yield f"  {'library' if phase.library else 'phase'} {call} {times}{' {' if phase.buffers else ';'}"
     if phase.buffers:
         yield from (f"    buffer {show_buffer(buffer)};" for buffer in phase.buffers)

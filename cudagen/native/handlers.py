@@ -320,16 +320,16 @@ def pack(w: Writer) -> None:
 
 def phase(w: Writer) -> None:
     """Operands: the function's number, slot of how many chunks, first slot of its words, how many chunks at most are
-    run here: more are Python's to run."""
+    run here: more are Python's to run; slot of how many chains they make."""""
     chunks = w.slot(2)
 
     def many() -> None:
         w.set_state("wanted", chunks)
-        w.leave("chunks", 5)
+        w.leave("chunks", 6)
     w.where(w.test("sgt", chunks, w.operand(4)), many)
     function = w.word(w.state("functions", "ptr"), w.operand(1), "ptr")
     w.do(f"call void {function}(i64 0, i64 {chunks}, ptr {w.place('%frame', w.operand(3))})")
-    w.go(5)
+    w.go(6)
 
 
 def launched(w: Writer) -> None:

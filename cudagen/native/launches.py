@@ -22,6 +22,7 @@ from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import WORKERS, ArrayResult, Buffer, Phase, Plan, ScalarResult, replacing
+from nessie.cudagen.loops.walk import parts
 from nessie.cudagen.native.records import Records, bits, element_bits
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.empty_kernels import EmptyRun
@@ -93,6 +94,7 @@ class Launch:
         self.numbers = {p.name: number for number, p in enumerate(self.plan.parameters)}
         self.replacing = replacing(self.plan)
         self.made: list[str] = []
+        self.sizes: dict[loops.Exp, int] = {}       # slots of those that no cell tells
         cells = max(1, self.plan.cells)
         self.cells = out.temporary(cells)
         out.put("zero", self.cells, cells)
@@ -115,14 +117,14 @@ class Launch:
             self.out.put("drop", self.names[name])
 
     def take(self, buffer: Buffer) -> None:
-        out, width = self.out, DTYPES[buffer.base].itemsize
+        out, width, size = self.out, DTYPES[buffer.base].itemsize, self.size(buffer.size)
         slot = self.names[buffer.name] = out.temporary()
         self.bases[buffer.name] = buffer.base
         self.made.append(buffer.name)
         taken = []
         if buffer.copy and buffer.name in self.replacing and self.numbers[buffer.copy] in self.spare:
             taken.append(out.put("reuse", slot, self.names[buffer.copy], 0))
-        out.put("take", slot, self.size(buffer.size), width)
+        out.put("take", slot, size, width)
         if buffer.copy:
             out.put("copy", slot, self.names[buffer.copy], width)
         elif buffer.fill is not None:
@@ -138,7 +140,8 @@ class Launch:
         first = self.out.temporary(max(1, len(names)))
         self.out.put("pack", first, len(names), *[2 * self.names[name] + (name in self.bases) for name in names])
         chunks = self.out.constant(1) if phase.chunks is None else self.size(phase.chunks)
-        self.out.put("phase", self.kernel.functions[phase.function], chunks, first, self.kernel.inline)
+        chains = self.out.constant(1) if phase.chains is None else self.size(phase.chains)
+        self.out.put("phase", self.kernel.functions[phase.function], chunks, first, self.kernel.inline, chains)
 
     def result(self, slot: int | None, result: Any, left: dict[str, None]) -> None:
         """`left`: the buffers that are still the launch's own."""
@@ -166,6 +169,9 @@ class Launch:
             case loops.Load("cells", loops.Const(index)):
                 return self.cells + int(index)
             case loops.Op(name, (a, b)):
-                return self.out.operate(name, "int", self.size(a), self.size(b))
+                slot = self.sizes.get(exp) or self.out.operate(name, "int", self.size(a), self.size(b))
+                if not any([isinstance(part, loops.Load) for part in parts(exp)]):
+                    self.sizes[exp] = slot
+                return slot
         raise TypeError(exp)
 

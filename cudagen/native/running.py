@@ -335,11 +335,12 @@ class Run:
     def chunks(self) -> None:
         """Many chunks of a phase, by threads."""
         launch = self.launching()
-        _, number, _, first, _ = at(self.machine.get("from"), 5)
+        _, number, _, first, _, chains = at(self.machine.get("from"), 6)
         plan, phase = self.edition.phases[number]
         chunks, packed = self.machine.get("wanted"), self.frame() + WORD * first
+        [several] = at(self.frame() + WORD * chains, 1)
         step = self.device.launchers[plan.name]
-        self.host.guarded(step.run_chunks, launch.origin, self.device, phase, chunks, packed)
+        self.host.guarded(step.run_chunks, launch.origin, self.device, phase, chunks, packed, several)
         self.edition.link()
         if self.device.interrupted:
             self.host.look(launch.origin)

@@ -48,6 +48,7 @@ class Sweep:
     unordered  elements are not walked in order, even where a PERMUTE's last write wins
     limits     the count of a FILTER when the chunk ends; None: whatever
     told       FILTERs whose summary tells the sweep, for each element, whether it survives
+    combined   arrays in which a REDUCE_BY_INDEX combines instead of its results (skeletons.cpu.tables)
     """
     code: Code
     tables: Tables
@@ -61,6 +62,7 @@ class Sweep:
     lane: loops.Exp | None = None
     limits: dict[str, loops.Exp | None] = field(default_factory=dict)
     told: frozenset[str] = frozenset()
+    combined: dict[str, str] = field(default_factory=dict)
 
     # Thunks and arrays ----------------------------------------------------------------------
 
@@ -248,11 +250,13 @@ class Sweep:
                 array = self.code.array(names[0], values[0].type, writable=True)
                 self.code.add(loops.Atomic(atomic_operation(soac), array, place, values[0].exp))
                 return
-            before = tuple([Value(loops.Load(self.code.array(name, value.type, writable=True), place), value.type)
-                            for name, value in zip(names, values, strict=True)])
+            arrays = [self.combined.get(name) or self.code.array(name, value.type, writable=True)
+                      for name, value in zip(names, values, strict=True)]
+            before = tuple([Value(loops.Load(array, place), value.type)
+                            for array, value in zip(arrays, values, strict=True)])
             combined = apply(self.code, self.tables, soac.operator, (*before, *values))
-            for name, value in zip(names, combined, strict=True):
-                self.code.store(name, place, value)
+            for array, value in zip(arrays, combined, strict=True):
+                self.code.add(loops.Store(array, place, value.exp))
 
     def scatter(self, competing: bool, name: str, target: loops.Exp, value: Value) -> None:
         if competing:

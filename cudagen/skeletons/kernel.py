@@ -56,14 +56,14 @@ class Kernel:
                      self.chunks is None)
 
     def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
-              kind: str = "host", about: str = "", in_order: bool = False) -> None:
+              kind: str = "host", about: str = "", in_order: bool = False, chains: loops.Exp | None = None) -> None:
         name = f"{identifier(self.walk.kernel.name)}_{use}"
         first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
         function = replace(code.function(name, first, kind, self.walk.kernel.origin), about=about)
         self.functions.append(function)
         arguments = tuple(loops.Name("cells" if p.name in CELLS.values() else p.name)
                           for p in function.parameters[len(first):])
-        self.phases.append(Phase(name, arguments, chunks, buffers, in_order=in_order))
+        self.phases.append(Phase(name, arguments, chunks, buffers, in_order=in_order, chains=chains))
 
     def module(self, results: tuple[Result, ...], elements: loops.Exp) -> Module:
         """The functions, and the plan that launches them."""

@@ -161,7 +161,7 @@ SEQUENCES = (
     sequence("write", "([a], [(int, a)]) -> [a]",
              "A copy with values put at positions, also d <- ps; the last write stays. Checked: in range."),
     sequence("write_add", "([a], [(int, a)]) -> [a]" + NUMBER,
-             "A copy with values added to what is at positions, in order. Checked: in range.", "combine_+"),
+             "A copy with values added to what is at positions. Checked: in range.", "combine_+"),
     sequence("write_max", "([a], [(int, a)]) -> [a]" + ORDINAL,
              "A copy with the greatest of what is at a position and the values put there. Checked: in range.",
              "combine_max"),

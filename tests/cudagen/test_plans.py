@@ -20,7 +20,7 @@ HOST = """\
 plan K1(int n, float x, int[n + 1] offsets, char[n] xs) {
   cells 3;
   elements n + 1;
-  phase K1_count(n, offsets, counts, cells) chunks (n + 31) / 32 in order {
+  phase K1_count(n, offsets, counts, cells) chunks (n + 31) / 32 in order by max(1, n / 64) {
     buffer int counts[n] = -1;
   }
   phase K1_keep(n, x, xs, kept, flags, cells, cells, errors) once {
@@ -95,7 +95,7 @@ BROKEN = [
     (CUDA, "phase K1_more", "phase K1_most", "phase K1_most: it is no host or cuda function of the module"),
     (CUDA, "cuda K1_more", "device K1_more", "phase K1_more: it is no host or cuda function"),
     (CUDA, "phase K1_more(n, ys, xs, interrupt)", "phase other(n, xs)", "phases of kind cuda and host"),
-    (HOST, "chunks (n + 31) / 32 in order {", "once {", "begins with the range of chunks"),
+    (HOST, "chunks (n + 31) / 32 in order by max(1, n / 64) {", "once {", "begins with the range of chunks"),
     (HOST, "cells, errors) once {", "cells, errors) chunks 1 {", "begins with the range of chunks"),
     (HOST, "int first_chunk, int last_chunk", "int last_chunk, int first_chunk", "begins with the range of chunks"),
     (HOST, "library sort_ascending", "library shuffled", "the library has no such function"),
@@ -104,6 +104,8 @@ BROKEN = [
     (HOST, "buffer char order", "buffer bool order", "argument sorted is bool, not char"),
     (HOST, "(kept, order)", "(kept, xs)", "xs is written, but given"),
     (CUDA, "chunks n {", "chunks n in order {", "only chunks of the CPU have an order"),
+    (HOST, "in order by max", "by max", "only what has an order has chains"),
+    (HOST, "by max(1, n / 64)", "by max(1, x / 64)", "the number of chains reads x, which is no int parameter"),
     # arguments
     (HOST, "(kept, order)", "(kept)", "it takes 2 arguments, and gets 1"),
     (HOST, "(n, offsets, counts, cells)", "(n, offsets, counts)", "it takes 4 arguments, and gets 3"),

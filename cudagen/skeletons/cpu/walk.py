@@ -4,6 +4,7 @@
                          FILTER whose predicate reads elements that lie anywhere: the sweep need not find them again
     prefixes   once      turns the totals into what comes before each chunk; the counts of survivors become known
     sweep      chunked   the walk: all elements, all stores
+    joined     chunked   what chains of chunks have combined by index, each in a table (skeletons.cpu.tables)
     finish     once      totals in chunk order, segments that lay in several chunks, what runs once; scalars to cells
 
 Memory for results is taken before `sweep`, when every size is known.
@@ -20,6 +21,7 @@ from nessie.cudagen.skeletons.chunks import Chunks, Span, border_function, each_
 from nessie.cudagen.skeletons.cpu.finish import finish
 from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import walk_chunk
+from nessie.cudagen.skeletons.cpu.tables import chains, chains_here, choose_tables, join_tables, table_buffers
 from nessie.cudagen.skeletons.elements import Sweep, position_of, rank_of, states_of, told_by
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
@@ -197,6 +199,8 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
     run = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
     run.told = told_by_summary(kernel)
     use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
+    several = chains(kernel, chunks)
+    here = chains_here(kernel, chunks, code) if several else None
 
     def chunk_body(chunk: loops.Exp) -> None:
         for state in kernel.states.values():
@@ -205,6 +209,8 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
                 assign(code, run.variables[state.name], held(code, state, "carry", chunk))
                 if state.monoid is COUNT and not state.restarts:
                     (run.limits[state.name],) = (v.exp for v in held(code, state, "carry", op("+", chunk, integer(1))))
+        if here is not None:
+            choose_tables(kernel, run, chunks, chunk, here)
         walk_chunk(kernel, run, chunks, chunk)
         for state in kernel.states.values():
             if state.kind != "carry":
@@ -212,12 +218,13 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
 
     each_chunk(code, chunk_body)
     count = chunk_count(kernel, chunks)
-    buffers = result_buffers(kernel)
+    buffers = (*result_buffers(kernel), *table_buffers(kernel, chunks))
     for state in kernel.states.values():
         uses = {"segment": ("tails", "heads"), "total": ("parts",), "carry": ()}[state.kind]
         for use in uses:
             buffers += state_buffers(state, use, count)
-    kernel.phase("sweep", code, count, buffers, in_order=kernel.walk.sequential)
+    kernel.phase("sweep", code, count, buffers, in_order=kernel.walk.sequential, chains=several)
+    join_tables(kernel, chunks)
 
 
 def counted_sizes(kernel: Kernel, code: Code) -> None:

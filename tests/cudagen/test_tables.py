@@ -1,0 +1,46 @@
+"""REDUCE_BY_INDEX in chains of chunks, each with a table: many elements and few places."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from executors import Compiled, assert_all_agree, outcome
+
+import nessie
+
+KEYS = [(7 * i * i + i // 3) % 5 for i in range(500)]
+XS = [(13 * i) % 101 - 50 for i in range(500)]
+CASES: dict[str, str] = {               # of keys below 5, and as many values
+    "sums": "write_add(dist(0, 5), zip(ks, xs))",
+    "sums into what is there": "write_add([1, 2, 3, 4, 5], zip(ks, xs))",
+    "the greatest": "write_max([0, 60, -60, 0, 0], zip(ks, xs))",
+    "the least of some": "write_min(dist(7, 5), {(k, x) : k in ks; x in xs | x > -20 and k /= 3})",
+    "sums beside a count": "let s = write_add(dist(0, 5), zip(ks, xs)) in s ++ [sum({x in xs | x > 0})]",
+    "two tables": "write_add(dist(0, 5), zip(ks, xs)) ++ write_max(dist(0, 6), {(k, x) : k in ks; x in xs})",
+    "a write in order besides": "write_add(dist(0, 5), zip(ks, xs)) ++ (dist(0, 5) <- zip(ks, xs))",
+    "a place that does not exist": "write_add(dist(0, 4), zip(ks, xs))",
+    "rows": "write_add(dist(0, 5), flatten({{(k, x * j) : j in [0:k]} : k in ks; x in xs}))",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("count", [0, 40, 200, 500])
+def test_executors_agree(name: str, count: int) -> None:
+    program = Compiled(f"function main(ks, xs) : ([int], [int]) -> [int] = {CASES[name]};")
+    assert_all_agree(program, (KEYS[:count], XS[:count]), count > 0 and "does not exist" in name)
+
+
+def test_floats_have_the_same_bits_on_any_number_of_threads() -> None:
+    program = Compiled("function main(ks, xs) : ([int], [float]) -> [float] = write_add(dist(0.1, 5), zip(ks, xs));")
+    arguments: Any = (KEYS, [x / 7.0 for x in XS])
+    found = [outcome(program, executor, arguments) for executor in ("cpu ilp", "cpu3 ilp", "loops ilp")]
+    assert found[0] == found[1] == found[2]
+    assert np.allclose(found[0], np.bincount(KEYS, arguments[1]) + 0.1)
+
+
+def test_large_ones() -> None:
+    sums = nessie.compile("function sums(v, n) = write_add(dist(0, n), {(x, 1) : x in v});").sums
+    for n, places in ((10_000, 10), (2_000_000, 1000), (1_000_000, 200_000), (600_000, 3)):
+        v = np.random.default_rng(n).integers(0, places, n)
+        assert np.array_equal(sums(v, places), np.bincount(v, minlength=places))
