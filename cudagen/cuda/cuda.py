@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from nessie.base.ints import MIN_INT
 from nessie.base.names import Names
@@ -67,6 +67,7 @@ MASK = "0xffffffffu"
 WARP = 32
 SHUFFLES = {"down": "__shfl_down_sync", "up": "__shfl_up_sync", "index": "__shfl_sync"}
 WORD = "unsigned long long"
+Access = Load | Store | Atomic
 
 # Words of C++ and names of CUDA that a loops name may not be.
 WORDS = """
@@ -87,11 +88,16 @@ def cuda(module: Module) -> str:
 
 def document(module: Module) -> Doc:
     """The text, each function marked."""
+    return printed(module, FunctionPrinter)
+
+
+def printed(module: Module, printer: Callable[..., FunctionPrinter]) -> Doc:
+    """The text of functions that such a printer prints, each marked."""
     functions = [f for f in module.functions if f.kind != "host"]
     names = Names(RESERVED)
     named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
     in_common = arrays_in_common(functions)
-    printers = [FunctionPrinter(f, {g.name: g for g in functions}, named, in_common[f.name]) for f in functions]
+    printers = [printer(f, {g.name: g for g in functions}, named, in_common[f.name]) for f in functions]
     bodies = [printer.show() for printer in printers]
     prototypes = [line for at, p in enumerate(printers) if p.function.kind == "device"
                   for line in p.prototype(any(p.function.name in called(q.function.body) for q in printers[:at]))]
@@ -111,6 +117,8 @@ def commented(text: str) -> str:
 class FunctionPrinter:
     """Prints one function. `names` maps a loops name to its C++ name, `types` every name to its (element) type;
     `in_common`: its arrays that other threads change or look at meanwhile."""
+    begins = " {"
+    opens, closes = " {", "}"                   # a loop's body
 
     def __init__(self, function: Function, functions: dict[str, Function], named: dict[str, str],
                  in_common: set[str]) -> None:
@@ -134,7 +142,7 @@ class FunctionPrinter:
             yield self.header() + ";"
 
     def show(self) -> str:
-        self.line(self.header() + " {")
+        self.line(self.header() + self.begins)
         self.block(self.function.body)
         self.line("}")
         return "\n".join(self.lines)
@@ -194,14 +202,14 @@ class FunctionPrinter:
                 return f"{TYPES[type_]} {self.bind(name, type_)} = {self.text(initial)}"
             case Set(name, value):
                 return f"{self.names[name]} = {self.text(value)}"
-            case Store(array, index, value, True):
-                return f"store_release(&{self.names[array]}[{self.text(index)}], {self.text(value)})"
-            case Store(array, index, value) if self.types[array] in WIDE:
+            case Store(value=value, release=True):
+                return f"store_release(&{self.place(statement)}, {self.text(value)})"
+            case Store(array, value=value) if self.types[array] in WIDE:
                 piece, type_ = self.piece(value), ELEMENTS[self.types[array]]
                 narrow = unwrapped(piece.single) if piece.single else f"({type_}){within(piece, UNARY)}"
-                return f"{self.names[array]}[{self.text(index)}] = {narrow}"
-            case Store(array, index, value):
-                return f"{self.names[array]}[{self.text(index)}] = {self.text(value)}"
+                return f"{self.place(statement)} = {narrow}"
+            case Store(value=value):
+                return f"{self.place(statement)} = {self.text(value)}"
             case Shared(name, type_, size):
                 return f"__shared__ {TYPES[type_]} {self.bind(name, type_)}[{size}]"
             case Atomic(result=None):
@@ -227,18 +235,21 @@ class FunctionPrinter:
                 bounds = [self.bound(index, "end", high), self.bound(index, "step", step)]
                 inits = ", ".join([f"{i} = {self.text(low)}", *(f"{n} = {text}" for n, text in bounds if n != text)])
                 (end, _), (by, _) = bounds
-                self.line(f"for (long long {inits}; {i} < {end}; {i} += {by}) {{")
-                self.block(body)
+                self.loop(f"for (long long {inits}; {i} < {end}; {i} += {by})", body)
             case While(condition, body):
-                self.line(f"while ({self.text(condition)}) {{")
-                self.block(body)
+                self.loop(f"while ({self.text(condition)})", body)
             case If(condition, then, orelse):
                 self.line(f"if ({self.text(condition)}) {{")
                 self.block(then)
                 if orelse:
                     self.line("} else {")
                     self.block(orelse)
-        self.line("}")
+                self.line("}")
+
+    def loop(self, head: str, body: tuple[Stmt, ...]) -> None:
+        self.line(head + self.opens)
+        self.block(body)
+        self.line(self.closes)
 
     def bound(self, index: str, what: str, exp: Exp) -> tuple[str, str]:
         """The text to use for a loop's bound, and what it is first set to: the same if it cannot change."""
@@ -248,8 +259,7 @@ class FunctionPrinter:
         return self.supply.fresh(f"{self.names[index]}_{what}"), text
 
     def atomic(self, atomic: Atomic) -> str:
-        type_, value = self.types[atomic.array], self.text(atomic.value)
-        place = f"&{self.names[atomic.array]}[{self.text(atomic.index)}]"
+        type_, value, place = self.types[atomic.array], self.text(atomic.value), f"&{self.place(atomic)}"
         bits = f"({WORD})__double_as_longlong({value})" if type_ == "float" else f"({WORD})({value})"
         match atomic.op, type_:
             case ("add", "float"):
@@ -273,7 +283,7 @@ class FunctionPrinter:
         listed = ", ".join([self.names[argument.name] if parameter.array and isinstance(argument, Name)
                            else self.text(argument)
                            for parameter, argument in zip(function.parameters, arguments, strict=True)])
-        call = f"{self.named[function.name]}({listed})"
+        call = self.called(f"{self.named[function.name]}({listed})")
         read = [(at, name) for at, name in enumerate(names) if name in self.read]
         types = function.results
         if not read:
@@ -285,6 +295,9 @@ class FunctionPrinter:
             self.line(f"const {result_text(function, self.named)} {several} = {call};")
             for at, name in read:
                 self.line(f"const {TYPES[types[at]]} {self.bind(name, types[at])} = {several}.r{at};")
+
+    def called(self, call: str) -> str:
+        return call
 
     # Expressions ----------------------------------------------------------------------------
 
@@ -301,8 +314,8 @@ class FunctionPrinter:
                 return as_double(self.names[name])
             case Name(name):
                 return Piece(self.names[name], self.types[name])
-            case Load(array, index, order):
-                return self.load(array, index, order)
+            case Load():
+                return self.load(exp)
             case Shuffle(name, offset, mode):
                 return self.shuffle(name, offset, mode)
             case Vote(name):
@@ -331,17 +344,24 @@ class FunctionPrinter:
             piece = self.piece(exp)
         return piece if piece.single else as_double(f"(float){within(piece, UNARY)}")
 
-    def load(self, array: str, index: Exp, order: str) -> Piece:
-        type_, name, at = self.types[array], self.names[array], self.text(index)
-        if order in ("relaxed", "acquire"):
-            return Piece(f"load_{order}(&{name}[{at}])", type_)
-        if order:
-            return Piece(f"((const volatile {TYPES[type_]} *){name})[{at}]", type_)
+    def load(self, load: Load) -> Piece:
+        type_, place = self.types[load.array], self.place(load)
+        if load.order in ("relaxed", "acquire"):
+            return Piece(f"load_{load.order}(&{place})", type_)
+        if load.order:
+            return Piece(place, type_)
         if type_ == "float32":
-            return as_double(f"{name}[{at}]")
+            return as_double(place)
         if type_ in WIDE:
-            return Piece(f"({TYPES['int']}){name}[{at}]", "int", UNARY)
-        return Piece(f"{name}[{at}]", type_)
+            return Piece(f"({TYPES['int']}){place}", "int", UNARY)
+        return Piece(place, type_)
+
+    def place(self, access: Access) -> str:
+        """The element that is loaded, stored or changed."""
+        name = self.names[access.array]
+        if isinstance(access, Load) and access.order == "volatile":
+            name = f"((const volatile {TYPES[self.types[access.array]]} *){name})"
+        return f"{name}[{self.text(access.index)}]"
 
     def shuffle(self, name: str, offset: Exp, mode: str) -> Piece:
         type_ = self.types[name]

@@ -5,5 +5,6 @@
     world           performs effects: files, streams, other programs, the clock
     text_streams    the numbered streams of running programs
     processes       other programs that a running program starts
+    counting        runs programs on cudasim, and counts what their kernels do to memory
     stopwatch       times kernels, for calibrate and explain
 """

@@ -119,7 +119,10 @@ class Target:
         arguments' layouts, unless the code is kept."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
-        return self.execute(cached_program(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
+        return self.execute(self.compiled(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
+
+    def compiled(self, job: Job, program: mono.Program) -> Built:
+        return cached_program(job, program)
 
     def execute(self, built: Built, arguments: Sequence[Any]) -> Any:
         """The run-time value of a compiled program's entry on these run-time values."""

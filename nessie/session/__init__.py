@@ -8,6 +8,7 @@
     commands        commands of the top level: describe, show, set and others
     columns         names for the columns of a function's result
     describe        describes a name
+    counters        counts what a GPU's kernels do to memory, and shows it
     profile         measures the work and depth of a form, and the cost of its run
     profile_text    shows profiles as text and as JSON
     progress        shows a progress line when work takes longer than a second

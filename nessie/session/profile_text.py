@@ -13,11 +13,12 @@
 """
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from nessie.base.source import NessieError, Span
-from nessie.session.profile import KernelProfile, Profile
+from nessie.session.profile import KernelProfile, Profile, Profiler
 from nessie.syntax import nodes as syntax
 
 TITLE = 60                      # characters of a form in its profile's title
@@ -30,6 +31,12 @@ def title(form: syntax.TopLevel | NessieError) -> str:
         return ""
     text = " ".join(form.span.source.text[form.span.start:form.span.end].split())
     return text if len(text) <= TITLE else text[:TITLE - 3] + "..."
+
+
+def new_ones(session: Profiler, in_json: bool) -> list[str]:
+    """The session's new profiles as text, or each as a line of JSON. They are new no more."""
+    found, session.profiles = session.profiles, []
+    return [json.dumps(as_json(profile)) + "\n" if in_json else as_text(profile) for profile in found]
 
 
 def as_text(profile: Profile) -> str:

@@ -30,6 +30,7 @@ from nessie.tool.options import (
     FAILED,
     MISUSED,
     PIPE,
+    counting_target,
     deadline_of,
     format_asked,
     job_of,
@@ -262,7 +263,11 @@ def profile(options: argparse.Namespace) -> int:
     options.json = format_asked(options, "json" if options.json else None, "--json says") is not None
     world = Recording(say_aside, options.allow_shell or False, options.seed or 0, sys.stdin)
     job = replace(job_of(options), strict=False)
-    session = Profiler(target_of(options, world), job, watching=False, listener=say_aside)
+    if options.counters:
+        from nessie.session.counters import CountingProfiler
+        session: Profiler = CountingProfiler(counting_target(options, world), job, watching=False, listener=say_aside)
+    else:
+        session = Profiler(target_of(options, world), job, watching=False, listener=say_aside)
     source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
     if options.entry and options.expression:
         raise UsageError("-e profiles a call and -x an expression: not both at once")
@@ -291,10 +296,11 @@ def profile(options: argparse.Namespace) -> int:
 
 def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
     """Print the new profiles, or write them to the file."""
-    from nessie.session.profile_text import as_json, as_text
-    fresh = [json.dumps(as_json(found)) + "\n" if options.json else as_text(found) for found in session.profiles]
-    session.profiles.clear()
-    if fresh:
+    if options.counters:
+        from nessie.session.counters import new_ones
+    else:
+        from nessie.session.profile_text import new_ones
+    if fresh := new_ones(session, options.json):
         write_result(options, "".join(fresh))
 
 

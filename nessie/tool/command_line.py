@@ -174,6 +174,8 @@ OPTIONS = (
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
     Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
            ("profile", "explain")),
+    Option(("--counters",), "", "count instead what kernels do to memory and what the host asks of a GPU, on cudasim",
+           ("profile",)),
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
     Option(("--open",), "", "show the page in a browser", ("inspect",)),
     Option(("--clear",), "", "remove all that is kept", ("cache",)),

@@ -53,6 +53,17 @@ def target_of(options: argparse.Namespace, world: World) -> Target:
     return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity)
 
 
+def counting_target(options: argparse.Namespace, world: World) -> Target:
+    """The target that counts what kernels do to memory."""
+    if options.target != "cudasim":
+        raise UsageError("--counters counts what a GPU's kernels do, and needs --target cudasim",
+                         hint="cudasim executes them on the CPU, thread by thread: take small data")
+    from nessie.running.counting import CountingTarget
+    from nessie.running.targets import Limits
+    limits = Limits(options.memory, options.depth, options.time_limit, hints_of(options))
+    return CountingTarget(limits=limits, world=world, activity=options.activity)
+
+
 def hints_of(options: argparse.Namespace) -> LimitHints:
     return COMMAND_LINE if options.command else PROMPT
 

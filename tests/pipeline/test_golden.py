@@ -19,7 +19,7 @@ from nessie.pipeline import PASSES, Job
 from nessie.syntax.parser import parse_type
 
 OTHERS = {"errors": "test_errors", "infer_errors": "test_infer", "repl": "test_repl",
-          "explain": "test_explain"}                                                       # and who reads them
+          "explain": "test_explain", "counters": "test_counters"}                           # and who reads them
 CASES = [path for path in sorted(GOLDEN.rglob("*.txt")) if path.parent.name not in OTHERS]
 
 

@@ -18,6 +18,7 @@ from test_schedule_bytes import PROGRAMS, ROWS, TWO, XS, N
 from nessie.base.source import Source
 from nessie.base.values import Flat
 from nessie.cudagen.cpu.interpreted import Interpreted
+from nessie.cudagen.cuda.cudasim import compiler as cudasim
 from nessie.cudagen.host import host
 from nessie.driver import compile_program
 from nessie.forms import TEXT
@@ -70,6 +71,33 @@ def test_a_primitive_that_is_derived_costs_what_the_page_says() -> None:
 
 
 # The command ------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not cudasim.found(), reason="there is no C++ compiler")
+def test_counters(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Of the call alone, not of what makes its arguments; as text, and all of it as JSON."""
+    (tmp_path / "p.nesl").write_text("function total(xs) = sum({x * x : x in xs});")
+    command = ["profile", str(tmp_path / "p.nesl"), "--target", "cudasim", "--counters"]
+    call = ["-e", "total", str([3] * 1000)]
+    assert main([*command, *call]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^  all +2 +1 +0 +1 +\d+ +\d+$", text, re.MULTILINE)
+    row = r"^  load data +K1_sweep +\d+ +32 +31\.2 +7\.8 +7\.8 +100 %  1:\d+ +const .* = data\[i\];$"
+    assert re.search(row, text, re.MULTILINE)
+    assert main([*command, "--json", *call]) == 0
+    (found,) = profiles(capsys)
+    (kernel,) = found["kernels"]
+    (load,) = [access for access in kernel["accesses"] if (access["kind"], access["array"]) == ("load", "data")]
+    assert (load["requests"], load["lanes"], load["sectors"], load["bytes"]) == (32, 1000, 250, 8000)
+    assert found["driver"]["launches"] == kernel["driver"]["launches"] == 2
+    assert [barrier["blocks"] for barrier in kernel["barriers"]] == [4, 1]
+    assert all(access["place"]["line"] == 1 for access in kernel["accesses"])
+
+
+def test_counters_need_a_cpp_compiler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "there-is-no-such-compiler")
+    assert main(["profile", "-x", "sum([1, 2])", "--target", "cudasim", "--counters"]) == 1
+    assert "cudasim needs a C++ compiler" in capsys.readouterr().err
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,15 @@
 chunk of a CPU's, as narrow as a test likes."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu.assemble import CpuProgram, assemble
 from nessie.cudagen.cpu.device import Cpu
 from nessie.cudagen.cuda import cuda
+from nessie.cudagen.cuda.cudasim.counted import counted
+from nessie.cudagen.cuda.cudasim.counting import Counting, CountingGpu
 from nessie.cudagen.cuda.device import Driver, Gpu
 from nessie.cudagen.cuda.link import GpuProgram, link
 from nessie.cudagen.generate import generate
@@ -35,6 +38,14 @@ def cpu_device(program: ir.Program, threads: int | None = None, width: int | Non
 
 def gpu_device(program: ir.Program | GpuProgram, driver: Driver, limit: int | None = None) -> Gpu:
     return Gpu(program if isinstance(program, GpuProgram) else gpu_code(program), driver, limit)
+
+
+def counting_device(program: ir.Program) -> CountingGpu:
+    """Its driver counts what kernels do to memory."""
+    module = unread(generate(program, "cuda"))
+    text = counted(module)
+    built = replace(link(program, translate(program), module, ""), text=text.text)
+    return CountingGpu(built, Counting(text.points))
 
 
 def execute(program: ir.Program, arguments: Any, device: Any, *options: Any, **named: Any) -> Any:

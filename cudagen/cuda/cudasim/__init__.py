@@ -4,4 +4,8 @@
     driver          a driver whose GPU is the CPU
     cudasim.h       CUDA's words, for the C++ compiler
     runtime.cpp     the scheduler of threads, as fibres
+    counted         text that tells what it does to memory
+    counting        a driver that counts that, and what it is asked to do itself
+    counters.h      what such text says
+    counters.cpp    the sums of it
 """

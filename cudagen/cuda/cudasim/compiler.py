@@ -2,6 +2,7 @@
 
     runtime()            the scheduler (runtime.cpp), loaded once
     library(text, names) a text's kernels, which call the scheduler
+    counters()           what kernels that count call besides (counters.cpp), loaded once
 
 The compiler is the one that CXX names, or else the first of c++, g++ and clang++.
 """
@@ -27,51 +28,63 @@ from nessie.base.system.writing import write
 
 COMPILERS = ("c++", "g++", "clang++")
 FOLDER = Path(__file__).parent
-HEADER, RUNTIME = FOLDER / "cudasim.h", FOLDER / "runtime.cpp"
+RUNTIME, COUNTERS = FOLDER / "runtime.cpp", FOLDER / "counters.cpp"
 COMMON = ("-std=c++17", "-shared", "-fPIC", "-pthread", "-w")
-FLAGS = {
-    "runtime": (*COMMON, "-O2"),
-    # results have the bits that they have elsewhere, and memory may be seen as another type, as on a GPU
-    "kernels": (*COMMON, "-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing"),
-}
+# results have the bits that they have elsewhere, and memory may be seen as another type, as on a GPU
+OF_KERNELS = (*COMMON, "-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing")
+FLAGS = {"runtime": (*COMMON, "-O2"), "kernels": OF_KERNELS, "counters": (*COMMON, "-O2"), "counted": OF_KERNELS}
+HEADERS = {"runtime": ("cudasim.h",), "kernels": ("cudasim.h",), "counters": ("counters.h", "cudasim.h"),
+           "counted": ("counters.h", "cudasim.h")}      # the first includes the others
+FOR_ALL = ("runtime", "counters")       # libraries loaded later find their functions
 MISSING = "cudasim needs a C++ compiler, and there is none of " + ", ".join(COMPILERS)
 MOST_TOLD = 2000                        # characters of a compiler's complaint
 INSTALL = "install g++ or clang++ (on macOS, Xcode's command line tools), or name a compiler in CXX"
 
 _LOCK = across_forks(Lock())
-_runtime: list[ctypes.CDLL] = []
+_loaded: dict[Path, ctypes.CDLL] = {}
 
 
 def runtime() -> ctypes.CDLL:
     """One for the process, whatever CXX says later: kernels find its functions by their names."""
-    with _LOCK:
-        if not _runtime:
-            _runtime.append(load(RUNTIME.read_text("utf-8"), "runtime", compiler()))
-        return _runtime[0]
+    return loaded_once(RUNTIME, "runtime")
 
 
-def library(text: str, names: Sequence[str]) -> ctypes.CDLL:
-    """The kernels of these names, each as cudasim_run_NAME."""
+def counters() -> ctypes.CDLL:
     runtime()
+    return loaded_once(COUNTERS, "counters")
+
+
+def loaded_once(path: Path, kind: str) -> ctypes.CDLL:
+    with _LOCK:
+        if path not in _loaded:
+            _loaded[path] = load(path.read_text("utf-8"), kind, compiler())
+        return _loaded[path]
+
+
+def library(text: str, names: Sequence[str], counted: bool = False) -> ctypes.CDLL:
+    """The kernels of these names, each as cudasim_run_NAME. `counted`: the text tells what it does (counters.h)."""
+    runtime()
+    kind = "counted" if counted else "kernels"
     exports = "".join(f"CUDASIM_KERNEL({name})\n" for name in names)
-    return kernels(f'#include "cudasim.h"\n#line 1 "kernels.cu"\n{text}\n{exports}', tuple(compiler()))
+    source = f'#include "{HEADERS[kind][0]}"\n#line 1 "kernels.cu"\n{text}\n{exports}'
+    return kernels(source, kind, tuple(compiler()))
 
 
 @cache                                  # what is loaded stays
-def kernels(source: str, command: tuple[str, ...]) -> ctypes.CDLL:
-    return load(source, "kernels", command)
+def kernels(source: str, kind: str, command: tuple[str, ...]) -> ctypes.CDLL:
+    return load(source, kind, command)
 
 
 def load(source: str, kind: str, command: Sequence[str]) -> ctypes.CDLL:
-    """The library that the source becomes. The runtime's functions are there for all that are loaded later."""
+    """The library that the source becomes."""
     status = Path(command[0]).resolve().stat()
-    made_for = (f"{platform.machine()} {command} {status.st_size} {status.st_mtime_ns} {FLAGS[kind]}\n"
-                f"{HEADER.read_text('utf-8')}")
+    headers = "".join((FOLDER / name).read_text("utf-8") for name in HEADERS[kind])
+    made_for = f"{platform.machine()} {command} {status.st_size} {status.st_mtime_ns} {FLAGS[kind]}\n{headers}"
     code = cached(source, made_for, lambda text: build(text, kind, command))
     with tempfile.TemporaryDirectory(prefix="nessie-") as folder:
         path = Path(folder) / f"{kind}.so"
         write(path, code)
-        return ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL if kind == "runtime" else ctypes.RTLD_LOCAL)
+        return ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL if kind in FOR_ALL else ctypes.RTLD_LOCAL)
 
 
 def compiler() -> list[str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,10 +57,10 @@ def built(name: str) -> list[Made]:
     return [made for made in found if made.built.formats]
 
 
-def skeletons() -> ir.Program:
-    kernels = {name: cuda_kernel(name) for name in CUDA}
+def skeletons(spaces: Sequence[str] = ("flat", *SPACES)) -> ir.Program:
+    kernels = {name: cuda_kernel(name) for name in CUDA if "flat" in spaces}
     kernels |= {f"{space} {name}": segmented_kernel(*SPACES[space], SEGMENTED[name])
-                for space in SPACES for name in SEGMENTED}
+                for space in SPACES if space in spaces for name in SEGMENTED}
     named = [replace(kernel, name=kernel_name(name)) for name, kernel in kernels.items()]
     return replace(program_of(named[0]), kernels=tuple(named))
 
