@@ -25,13 +25,12 @@ from dataclasses import replace
 from itertools import count
 
 from nessie.base.parts import updated
-from nessie.cudagen.cpu.row_loops import in_order, lanes, names_of_read
+from nessie.cudagen.cpu.row_loops import divides, in_order, lanes, names_of_read
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.nodes import Exp, For, Function, If, Load, Name, Op, Return, Set, Stmt, Store, Var, While
+from nessie.cudagen.loops.nodes import Exp, For, Function, If, Load, Name, Return, Set, Stmt, Store, Var, While
 from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, names, parts, statements
 
-DIVISIONS = ("rem", "mod")
 FAILED = Name("failed")
 MISSED = Name("missed.")        # no name of the text has a point
 MISSED_LANES = "missed.lanes"   # an array
@@ -114,8 +113,7 @@ def missing(statement: Stmt, miss: Name) -> Stmt:
 
 def is_scalar(loop: For) -> bool:
     """Is it never a vector, as it stores where what it computes says, or divides ints? A branch costs it less."""
-    if any(isinstance(part, Op) and part.op in DIVISIONS for s in statements(loop.body) for e in expressions(s)
-           for part in parts(e)):
+    if divides(loop.body):
         return True
     computed = {*bound_names(loop.body), *[s.name for s in statements(loop.body) if isinstance(s, Set)]}
     return any(isinstance(s, Store) and not computed.isdisjoint(names(s.index)) for s in statements(loop.body))

@@ -7,7 +7,7 @@ often, and nobody can tell how many: to begin and end vectors costs as much as t
 
 A loop over lanes is a vector. LLVM would unroll it first, as it does with short loops, and then find fewer vectors in
 it: none of calls, say, so that sums of exponentials would take four times as long. Where it reads at indices that it
-has read, it is unrolled, and its lanes are registers.
+has read, or divides ints, which no vector does, it is unrolled, and its lanes are registers.
 """
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from enum import Enum
 from nessie.cudagen.kernels.thunks import COSTLY
 from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Load, Name, Op, Set, Stmt, Store
 from nessie.cudagen.loops.walk import expressions, parts, statements
+
+DIVISIONS = ("rem", "mod")
 
 
 class Kind(Enum):
@@ -31,7 +33,7 @@ def kind_of(loop: For, read: frozenset[str]) -> Kind:
     """`read`: the names that hold what was read from memory, in the function outside of the loop."""
     waits = gathers(loop.body, set()) and (depends(loop.high, read) or not slow(loop.body))
     if lanes(loop):
-        return Kind.UNROLLED if waits else Kind.WHOLE
+        return Kind.UNROLLED if waits or divides(loop.body) else Kind.WHOLE
     return Kind.SCALAR if waits else Kind.ANY
 
 
@@ -61,6 +63,12 @@ def lanes(loop: For) -> bool:
 def slow(body: tuple[Stmt, ...]) -> bool:
     """Does it compute what takes many operations?"""
     return any(isinstance(part, Op) and part.op in COSTLY for s in statements(body) for e in expressions(s)
+               for part in parts(e))
+
+
+def divides(body: tuple[Stmt, ...]) -> bool:
+    """Does it compute remainders, of ints as they are?"""
+    return any(isinstance(part, Op) and part.op in DIVISIONS for s in statements(body) for e in expressions(s)
                for part in parts(e))
 
 

@@ -66,11 +66,24 @@ def commutative(state: State) -> bool:
     """Is the operator evidently the same with its sides exchanged?"""
     operator, half = state.monoid.operator, len(state.monoid.types)
     left, right = operator.params[:half], operator.params[half:]
+    body = where_both_are(operator.body, left, right)
     numbers: dict[object, int] = {}
-    found = [numbered(operator.body, {name: ((side, k),) for side, names in enumerate(sides)
-                                      for k, name in enumerate(names)}, numbers)
-             for sides in ((left, right), (right, left))]
+    sides_of = {name: ((side, k),) for side, names in enumerate((left, right)) for k, name in enumerate(names)}
+    exchanged = {name: ((1 - side, k),) for name, ((side, k),) in sides_of.items()}
+    there: dict[str, Numbered] = {} if body is None else {left[0]: ("there",), right[0]: ("there",)}
+    found = [numbered(body or operator.body, {**names, **there}, numbers) for names in (sides_of, exchanged)]
     return found[0] is not None and found[0] == found[1]
+
+
+def where_both_are(body: ir.Exp, left: tuple[str, ...], right: tuple[str, ...]) -> ir.Exp | None:
+    """The operator's result where both sides are there, if each begins with whether it is, and is the result where the
+    other is not. Where neither is, both are the identity."""
+    match body:
+        case ir.Let((both,), ir.Op("and", (ir.Var(p), ir.Var(q))), ir.If(ir.Var(test), then, ir.If(ir.Var(r), a, b))):
+            sides = [ir.Tuple(tuple(map(ir.Var, names))) for names in (left, right)]
+            if both == test and p == r == left[0] and q == right[0] and [a, b] == sides:
+                return then
+    return None
 
 
 Numbered = tuple[object, ...]           # what stands for the components of an expression

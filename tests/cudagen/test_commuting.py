@@ -24,6 +24,8 @@ COMMUTE = {
     "where the greatest is": "(a, p, b, q) => let m = max(a, b) in let x = if a == m then p else 9 in "
                              "let y = if b == m then q else 9 in (m, min(x, y))",
     "complex": "(a, p, b, q) => (a * b - p * q, a * q + b * p)",
+    "what may be missing": "(p, a, q, b) => let both = p and q in if both then (p, a * b mod 7) "
+                           "else if p then (p, a) else (q, b)",
     "nested lets": "(a, b) => let (x, y) = let s = a * b in (s, s + 1) in x + y + (a + b)",
 }
 DO_NOT = {
@@ -31,6 +33,10 @@ DO_NOT = {
     "a difference": "(a, b) => a - b",
     "affine": "(a, p, b, q) => (a * b, p * b + q)",
     "crossed": "(a, p, b, q) => (a + b, p + b)",
+    "what may be missing, affine": "(p, a, b, q, c, d) => let both = p and q in if both then (p, a * c, b * c + d) "
+                                   "else if p then (p, a, b) else (q, c, d)",
+    "the last that is there": "(p, a, q, b) => let both = p and q in if both then (p, a * b) "
+                              "else if q then (p, a) else (q, b)",
     "a choice": "(a, b) => if a < b then a else b",
 }
 
