@@ -62,7 +62,16 @@ if TYPE_CHECKING:
         unchecked,
     )
     from nessie.library import library
-    from nessie.mono.passes import hoist, inline, join_calls, monomorphise, random_state, reduce_groups, release
+    from nessie.mono.passes import (
+        hoist,
+        inline,
+        join_calls,
+        monomorphise,
+        random_state,
+        reduce_groups,
+        release,
+        select_least,
+    )
     from nessie.schedule import check as schedule_check
     from nessie.schedule import fuse, pull, schedule
     from nessie.schedule.cost import profiles
@@ -103,6 +112,7 @@ else:
     random_state = lazy("nessie.mono.passes.random_state")
     reduce_groups = lazy("nessie.mono.passes.reduce_groups")
     release = lazy("nessie.mono.passes.release")
+    select_least = lazy("nessie.mono.passes.select_least")
     pragmas = lazy("nessie.pragmas")
     schedule_check = lazy("nessie.schedule.check")
     profiles = lazy("nessie.schedule.cost.profiles")
@@ -255,6 +265,9 @@ PASSES = (
     # after inlining, which shows what is done with groups
     row("reduce-groups", (MONO,), MONO, lambda job, program: reduce_groups.reduce_groups(program),
         "groups that are only reduced are not made"),
+    # after inlining, which shows how much is used of what the library sorts
+    row("select-least", (MONO,), MONO, lambda job, program: select_least.select_least(program),
+        "the first few of what is sorted are found without sorting"),
     # after inlining, as what is alike for all elements is seen in the library's functions, too
     row("hoist", (MONO,), MONO, lambda job, program: hoist.hoist(program),
         "what is the same for all elements of an apply-to-each is computed once, before it"),

@@ -14,12 +14,12 @@ from nessie.mono.walk import called
 
 
 def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str]:
-    """Return the functions that run per element and call only such functions. The entry is one only if the program
-    calls it. Without `recursion`, no function that is mutually recursive, or recursive other than by tail calls, is
-    one."""
+    """Return the functions that run per element and call only such functions. A fold, which a combinator does at once,
+    is none; the entry is one only if the program calls it. Without `recursion`, no function that is mutually recursive,
+    or recursive other than by tail calls, is one."""
     functions = {f.name: f for f in program.functions}
     calls = {name: called(f.body) for name, f in functions.items()}
-    candidates = {name for name, f in functions.items() if recursion or loops(f)}
+    candidates = {name for name, f in functions.items() if f.fold is None and (recursion or loops(f))}
     if not any([program.entry in callees for callees in calls.values()]):
         candidates.discard(program.entry)
     found: set[str] = set()

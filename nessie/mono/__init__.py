@@ -7,6 +7,8 @@
     node_types      the types of expressions and of primitives
     walk            the parts of an expression
     groups          groups by keys, and what is reduced of them
+    least           the few least elements of a sequence, by a reduction
+    how_many        how many of the first elements are used
 
     passes/         monomorphise makes the form; the others refine it
     copies/         the work of monomorphise: one copy of each function for each use at other types

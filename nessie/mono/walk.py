@@ -38,6 +38,15 @@ def let_chain(bound: list[tuple[str, Exp]], body: Exp) -> Exp:
     return body
 
 
+def opened(exp: Exp) -> tuple[list[tuple[str, Exp]], Exp]:
+    """Return the lets around an expression, and the expression."""
+    bound: list[tuple[str, Exp]] = []
+    while isinstance(exp, mono.Let):
+        bound.append((exp.name, exp.value))
+        exp = exp.body
+    return bound, exp
+
+
 def called(exp: Exp) -> list[str]:
     """Return the functions that the expression calls, with repeats, in order."""
     return [e.function for e in expressions(exp) if isinstance(e, mono.Call)]

@@ -4,6 +4,7 @@
     random_state    makes random numbers from a state that is passed along
     inline          replaces calls by the bodies of their callees
     reduce_groups   computes sums of groups that nobody else wants without the groups
+    select_least    finds the first few of what is sorted without sorting
     hoist           computes once what is alike for all elements
     join_calls      joins calls that end both branches of a conditional
     release         marks sequences for copying that would keep a large payload alive

@@ -27,7 +27,7 @@ from nessie.mono import nodes as mono
 from nessie.mono.groups import MORE, Bound, Groups, Wanted
 from nessie.mono.nodes import Exp
 from nessie.mono.passes.inline import inline, is_library
-from nessie.mono.walk import binders, expressions, let_chain, map_parts
+from nessie.mono.walk import binders, expressions, let_chain, map_parts, opened
 
 MAKER = re.compile(r"_collected(_\d+)?")
 
@@ -105,12 +105,3 @@ def body_without(made: Groups, exp: mono.Let) -> Exp:
                 return without(made.each(part))
         return map_parts(part, without)
     return without(exp.body)
-
-
-def opened(exp: Exp) -> tuple[Bound, Exp]:
-    """The lets around an expression, and the expression."""
-    bound: Bound = []
-    while isinstance(exp, mono.Let):
-        bound.append((exp.name, exp.value))
-        exp = exp.body
-    return bound, exp
