@@ -5,8 +5,9 @@
     run(state)                                              handlers, record by record, until one leaves; which says why
     table(addresses)                                        writes the handlers' addresses, in the order of NAMES
 
-The text is the same for every program: it is made once for a processor, and kept on disk. Each handler is a function
-here, whose docstring says which operands its record has. nessie.cudagen.native.words has the words they work on.
+The text is the same for every program: it is made once for a processor, and kept on disk; after long work also
+optimised. Each handler is a function here, whose docstring says which operands its record has.
+nessie.cudagen.native.words has the words they work on.
 """
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from nessie.cudagen.host.translate import slot_types
 from nessie.cudagen.loops.plan import Phase, Plan
 from nessie.cudagen.native.functions import Known, Place, functions
 from nessie.cudagen.native.launches import Kernel, Surrounding
-from nessie.cudagen.native.machine import Machine, at, machine, words
+from nessie.cudagen.native.machine import Machine, at, improve, machine, words
 from nessie.cudagen.native.records import bits, scalar
 from nessie.cudagen.native.words import CODE, FRAME, HANDLE, LEAVES, UNLIMITED, WORD
 from nessie.lambda_cu import nodes as ir
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nessie.cudagen.host.host import Host
 
 POLLS = 256                     # polls between two looks at the clock
+LONG = 2.0                      # seconds of work for which the machine itself should be optimised
 WHY = {number: name for name, number in LEAVES.items()}
 
 
@@ -270,6 +271,8 @@ class Run:
         self.note_last()
         self.tell_calls()
         self.device.consider(self.edition.seconds)
+        if self.edition.seconds > LONG:
+            improve()
         self.edition.link()
         self.host.poll(self.here())
 

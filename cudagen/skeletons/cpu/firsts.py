@@ -98,12 +98,14 @@ WHOLE = """
 host {name}_firsts(int first_chunk, int last_chunk, {given}{type}[] keys, writable int[] table, writable int[] heads,
                    writable int[] counts, writable int[] firsts) {{""" + NUMBERS + """
   for (chunk = first_chunk; chunk < last_chunk; chunk += 1) {{""" + BOUNDS + TABLE + """
-    for (part = 0; part < {parts}; part += 1) {{
-      counts[chunk * {counters} + part] = 0;
-    }}
-    counts[chunk * {counters} + {parts}] = taken;
-    for (counted = low; counted < taken; counted += 1) {{""" + PART.replace("{head}", "heads[counted]") + """
-      counts[at_part] = counts[at_part] + 1;
+    if ({size} > {width}) {{
+      for (part = 0; part < {parts}; part += 1) {{
+        counts[chunk * {counters} + part] = 0;
+      }}
+      counts[chunk * {counters} + {parts}] = taken;
+      for (counted = low; counted < taken; counted += 1) {{""" + PART.replace("{head}", "heads[counted]") + """
+        counts[at_part] = counts[at_part] + 1;
+      }}
     }}
   }}
 }}

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from nessie.cudagen.cpu.device import Cpu
 from nessie.cudagen.host import host
 from nessie.cudagen.host.memory import size_class
 from nessie.cudagen.native import handlers
+from nessie.cudagen.native.machine import improve, machine
 from nessie.cudagen.native.words import CLASSES, SHIFT, class_of
 from nessie.lambda_cu.ops import FUNCTIONS, ROWS
 
@@ -184,6 +186,20 @@ def test_a_write_in_a_loop_is_in_place() -> None:
     found = host.execute(device.built.program, device.built.host, flat, device)
     assert device.memory.kept + device.memory.used < 3 * 8 * 1024 * 5, "a few blocks, not one a step"
     assert found.column[:3].tolist() == [0, 1, 2] and found.column[500] == 500
+
+
+def test_who_comes_after_long_work_has_an_optimised_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for cached in (machine, improve):
+        cached.cache_clear()
+    kept = []
+    for work in (machine, improve, improve):
+        work()
+        kept.append(sum(1 for _ in (tmp_path / "nessie").iterdir()))
+    machine.cache_clear()
+    for source in PROGRAMS:
+        compare(source, ([3, 1, 2], 12))
+    assert kept == [1, 2, 2]
 
 
 def test_size_classes_are_those_of_memory() -> None:
