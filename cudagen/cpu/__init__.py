@@ -4,9 +4,8 @@
     entries         the functions by which others are called
     operators       table: scalar operators as LLVM's instructions
     row_loops       what LLVM is told of loops
-    ranges          loops whose checks hold in a range
-    rows_of_loops   loops that divide their index, by rows
-    strips          scalar functions that are loops, for eight elements at a time
+    rewrites        loops as LLVM makes the most of them
+    compaction      loops that keep some elements, four at a time
     checks          failed checks, as LLVM makes vectors of them
     vector_math     calls that vectorise
     assemble        pass: the program, with its machine code

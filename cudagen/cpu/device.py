@@ -7,7 +7,8 @@ What can be known of a kernel before its arguments is worked out when the device
 elements is a few microseconds of Python.
 
 Code comes in two editions, which compute the same bits: a program is built quickly at first, since most kernels of most
-programs see little data; a kernel's first launch on more chunks than one thread does alone has its functions optimised.
+programs see little data; a kernel's first launch on more chunks than one thread does alone has its functions optimised,
+and so has one whose chunks may take any time, once the quick edition has taken too long.
 """
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import ctypes
 import math
 import os
 from collections.abc import Container, Sequence, Set
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -43,7 +45,7 @@ ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 FEW = 3                         # chunks that are not worth a second thread
 PATIENCE = 300                  # statements and runs before the host level gets a native edition
 MANY = 12                       # instructions of a host level without calls that are worth one
-WORTH = 0.02                    # seconds for each kernel in code that is not optimised, before all of it is
+WORTH = 0.02                    # seconds for each kernel in code that is not optimised, before it is
 STACK_A_CALL = 4096             # bytes for each call that may nest: more than most functions take
 LEAST_STACK = 64 << 20
 LARGE = 1 << 20                 # bytes of an array that one thread fills
@@ -194,6 +196,7 @@ class CpuLauncher(Launcher):
         self.packers = [PACKERS[p.base] if p.size is None else None for p in plan.parameters]
         self.cells = ctypes.c_int64 * max(1, plan.cells)
         self.inline = 0 if unbounded else FEW   # so many chunks run in the caller's thread
+        self.seconds = 0.0                      # that the quick edition has taken on others
         self.steps = [self.step(phase) for phase in plan.phases]
 
     def step(self, phase: Phase) -> PreparedPhase:
@@ -253,8 +256,13 @@ class CpuLauncher(Launcher):
         elif chunks <= self.inline:
             function(0, chunks, packed)
         else:
+            began = perf_counter()
             pool = device.deep(chunks) if self.recursive else device.pool
             pool.run(function, chunks, packed, device.interrupt_word, self.inline == 0)
+            if step.function in device.quick:
+                self.seconds += perf_counter() - began
+                if self.seconds > WORTH:
+                    device.optimise(self.plan)
 
     def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):

@@ -20,12 +20,15 @@ import struct
 from nessie.base.text.layout import Doc, Mark, join, render
 from nessie.base.widths import WIDE, single
 from nessie.cudagen.cpu.checks import AGAIN, editions, is_failure
+from nessie.cudagen.cpu.compaction import by_vectors, compaction_of
 from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
+from nessie.cudagen.cpu.machine_code import features
 from nessie.cudagen.cpu.operators import COMPARED, EXACT, ROUNDED, TYPES, Value, apply, nearest_single
-from nessie.cudagen.cpu.ranges import in_ranges
+from nessie.cudagen.cpu.rewrites.cuts import in_cuts
+from nessie.cudagen.cpu.rewrites.ranges import in_ranges
+from nessie.cudagen.cpu.rewrites.rows_of_loops import by_rows
+from nessie.cudagen.cpu.rewrites.strips import in_strips
 from nessie.cudagen.cpu.row_loops import Kind, kind_of, names_of_read
-from nessie.cudagen.cpu.rows_of_loops import by_rows
-from nessie.cudagen.cpu.strips import in_strips
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     FRAME,
@@ -61,6 +64,7 @@ NOTES = {                       # what is said of loops, and of branches: how of
     "!999994": '!{!"llvm.loop.unroll.full"}',
 }
 SAID = {Kind.SCALAR: ("!999999",), Kind.WHOLE: ("!999998", "!999995"), Kind.UNROLLED: ("!999994",), Kind.ANY: ()}
+FEW_ROUNDS = ("!999999", "!999998")
 AFTERWARDS = "!999994"          # of a vector, before it is unrolled
 SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second does
 USUAL, SELDOM_CALLED = "#0", "#1"
@@ -99,7 +103,7 @@ def document(module: Module) -> Doc:
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
-    return (*strips, *editions(by_rows(in_ranges(in_turn)), in_turn))
+    return (*strips, *editions(by_rows(in_ranges(in_cuts(in_turn))), in_turn))
 
 
 def parameter_text(parameter: Parameter) -> str:
@@ -245,7 +249,14 @@ class FunctionPrinter:
         return Value(f"%{name}", value.type)
 
     def for_(self, loop: For) -> None:
-        low, high, step = self.value(loop.low).text, self.value(loop.high).text, self.value(loop.step).text
+        found = compaction_of(loop, self)
+        if found is None or "avx2" not in features():
+            return self.loop(loop, self.value(loop.low).text, self.note(loop))
+        rest = by_vectors(self, loop, found)
+        self.loop(loop, rest, self.said(FEW_ROUNDS))
+
+    def loop(self, loop: For, low: str, note: str) -> None:
+        high, step = self.value(loop.high).text, self.value(loop.step).text
         n, index, before = self.number(), f"%{loop.index}", self.current
         self.end(f"br label %for.{n}")
         self.label(f"for.{n}")
@@ -258,14 +269,15 @@ class FunctionPrinter:
         self.end(f"br label %next.{n}")
         self.label(f"next.{n}")
         self.do(f"{index}.next = add nsw i64 {index}, {step}")
-        self.end(f"br label %for.{n}{self.note(loop)}")
+        self.end(f"br label %for.{n}{note}")
         self.label(f"done.{n}")
 
     def note(self, loop: For) -> str:
         """The metadata, at the branch back, of how to vectorise the loop."""
         said = SAID[kind_of(loop, self.read)]
-        if not said:
-            return ""
+        return self.said(said) if said else ""
+
+    def said(self, said: tuple[str, ...]) -> str:
         note = f"!{len(self.declared)}"
         if "!999995" in said:
             self.declared.setdefault(AFTERWARDS, f"{AFTERWARDS} = {NOTES[AFTERWARDS]}")

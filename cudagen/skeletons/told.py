@@ -21,16 +21,23 @@ def told(walk: Walk, counted: frozenset[str]) -> frozenset[str]:
 
 
 def gathers(thunk: ir.Thunk) -> bool:
-    """Does the thunk read elements at places that it has read?"""
-    loaded: set[str] = set()            # names of what is made of elements
+    """Does the thunk read elements at places that it has read? What it reads is alike for all elements of a segment
+    where the place is: such a row begins somewhere, and its elements follow each other."""
+    varying = {*thunk.params[-2:]}      # names of what differs from element to element
+    loaded: set[str] = set()            # of what is made of elements
+
+    def mentions(exp: ir.Exp, names: set[str]) -> bool:
+        return any(isinstance(e, ir.Var) and e.name in names for e in subexpressions(exp))
 
     def is_loaded(exp: ir.Exp) -> bool:
-        return any(isinstance(e, ir.Read) or (isinstance(e, ir.Var) and e.name in loaded) for e in subexpressions(exp))
+        return mentions(exp, loaded) or any(isinstance(e, ir.Read) and mentions(e.index, varying)
+                                            for e in subexpressions(exp))
 
     for exp in subexpressions(thunk.body):
         match exp:
-            case ir.Let(names, value) if is_loaded(value):
-                loaded.update(names)
+            case ir.Let(names, value):
+                varying.update(names if mentions(value, varying) else ())
+                loaded.update(names if is_loaded(value) else ())
             case ir.Read(_, index) if is_loaded(index):
                 return True
     return False

@@ -64,3 +64,14 @@ def test_a_place_that_was_read_gathers() -> None:
     assert gathers(ir.Thunk(("i",), ir.Let(("x",), ir.Read("xs", i), ir.Read("ys", x)), ("xs", "ys")))
     assert gathers(ir.Thunk(("i",), ir.Read("ys", ir.Read("xs", i)), ("xs", "ys")))
     assert not gathers(ir.Thunk(("i",), ir.Let(("x",), ir.Op("+", (i, ir.Var("n"))), ir.Read("ys", x)), ("ys", "n")))
+
+
+def test_the_elements_of_a_row_follow_each_other_wherever_it_begins() -> None:
+    s, j, i, x = (ir.Var(name) for name in "sjix")
+    begin = ir.Read("starts", ir.Read("rows", s))
+    element = ir.Read("xs", ir.Op("+", (begin, j)))
+    named = ir.Let(("x",), begin, ir.Read("xs", ir.Op("+", (x, i))))
+    for body in (element, named):
+        assert not gathers(ir.Thunk(("s", "j", "i"), body, ("xs", "starts", "rows")))
+    for body in (ir.Read("ys", element), ir.Let(("x",), element, ir.Read("ys", x))):
+        assert gathers(ir.Thunk(("s", "j", "i"), body, ("ys", "xs", "starts", "rows")))

@@ -8,7 +8,7 @@ import pytest
 
 import nessie
 from nessie.base.source import Source
-from nessie.cudagen.cpu.ranges import in_ranges
+from nessie.cudagen.cpu.rewrites.ranges import in_ranges
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import For, Function
 from nessie.cudagen.loops.walk import statements

@@ -122,12 +122,12 @@ def moved_by(exp: Exp, moved: dict[str, Exp], changing: set[str]) -> Exp | None:
     match exp:
         case Name(name) if name in moved:
             return moved[name]
-        case Op("+", (Name(name), other)) if name in moved and fixed(other, changing):
-            return op("+", moved[name], other)
-        case Op("+", (other, Name(name))) if name in moved and fixed(other, changing):
-            return op("+", other, moved[name])
-        case Op("-", (Name(name), other)) if name in moved and fixed(other, changing):
-            return op("-", moved[name], other)
+        case Op("+" | "-" as by, (there, other)) if fixed(other, changing):
+            found = moved_by(there, moved, changing)
+            return None if found is None else op(by, found, other)
+        case Op("+", (other, there)) if fixed(other, changing):
+            found = moved_by(there, moved, changing)
+            return None if found is None else op("+", other, found)
     return None
 
 

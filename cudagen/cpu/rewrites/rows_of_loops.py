@@ -21,7 +21,7 @@ from dataclasses import replace
 from itertools import count
 
 from nessie.base.parts import updated
-from nessie.cudagen.cpu.ranges import REST
+from nessie.cudagen.cpu.rewrites.ranges import REST
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import with_marks
 from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Name, Op, Set, Stmt, While

@@ -1,0 +1,7 @@
+"""Loops as LLVM makes the most of them: each file rewrites a function (cudagen.cpu.llvm).
+
+    strips          scalar functions that are loops, for eight elements at a time
+    cuts            loops that read one array after another, a loop for each
+    ranges          loops whose checks hold in a range
+    rows_of_loops   loops that divide their index, by rows
+"""
