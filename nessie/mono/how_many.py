@@ -101,7 +101,10 @@ def number(constant: mono.Const) -> int:
 def within(limit: Exp, last: bool) -> Exp:
     """Is the number one of the few?"""
     if isinstance(limit, mono.If):
-        return replace(limit, then=within(limit.then, last), orelse=within(limit.orelse, last))
+        then, orelse = within(limit.then, last), within(limit.orelse, last)
+        if isinstance(then, mono.Const) and not then.value:
+            return mono.Prim("and", (mono.Prim("not", (limit.condition,), BOOL), orelse), BOOL)
+        return replace(limit, then=then, orelse=orelse)
     if isinstance(limit, mono.Const):
         return mono.Const(number(limit) + last <= MOST, BOOL)
     return mono.Prim("<" if last else "<=", (limit, mono.Const(MOST, type_of(limit))), BOOL)

@@ -33,7 +33,7 @@ from nessie.mono.least import Least, Tuples, indices
 from nessie.mono.node_types import element_type, type_of
 from nessie.mono.nodes import Exp
 from nessie.mono.passes.hoist import may_fail
-from nessie.mono.walk import binders, expressions, is_trivial, let_chain, map_parts, opened
+from nessie.mono.walk import binders, expressions, is_trivial, let_chain, map_parts, mentioned, opened
 
 ORDERS = {"order": False, "order_down": True}
 COMPARED = {("<", 0): False, (">", 1): False, ("<=", 0): True, (">=", 1): True, ("==", 0): True, ("==", 1): True}
@@ -67,7 +67,11 @@ class Selector:
                     exp = self.with_named_ranks(exp)
         except Unbounded:
             pass
-        return map_parts(exp, self.exp)
+        exp = map_parts(exp, self.exp)
+        match exp:
+            case mono.Let(name, mono.Prim(order), body) if order in ORDERS and name not in mentioned(body):
+                return body
+        return exp
 
     # A sort --------------------------------------------------------------------------------------
 
