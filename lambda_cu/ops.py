@@ -112,6 +112,7 @@ ROWS = (
     shift("lshift", "left shift; count in 0..63"),
     shift("rshift", "arithmetic right shift; count in 0..63"),
     Row("mul_high", INT, 2, None, "the upper 64 bits of the product, as if without signs"),
+    Row("ones", INT, 1, None, "how many of the 64 bits are 1"),
     Row("mix", INT, 1, None, "64 bits that look random: the finaliser of splitmix64"),
     Row("int32", INT, 1, "int32", "the lower 32 bits, in two's complement"),
     Row("float32", FLOAT, 1, "float32", "the nearest single, of two the even one"),

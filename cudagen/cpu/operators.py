@@ -244,6 +244,7 @@ OPERATORS: dict[str, Operator] = {
     "lshift": shift("shl"),
     "rshift": shift("ashr"),
     "mul_high": high_product,
+    "ones": lambda emitter, given: emitter.external("llvm.ctpop.i64", "i64", f"i64 {given[0].text}"),
     "mix": mix,
     "int32": lambda emitter, given: emitter.emit(f"sext i32 {low_half(emitter, given[0])} to i64"),
     "float32": lambda emitter, given: emitter.emit(f"fpext float {nearest_single(emitter, given[0])} to double"),

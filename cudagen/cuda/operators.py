@@ -94,6 +94,7 @@ OPERATORS: dict[str, Row] = {
     "lshift": {"int": call("shift_left")},
     "rshift": {"int": call("shift_right")},
     "mul_high": {"int": Entry(SELECT, UNARY, lambda a: f"(long long)__umul64hi({a[0]}, {a[1]})")},
+    "ones": {"int": Entry(SELECT, UNARY, lambda a: f"(long long)__popcll({a[0]})")},
     "mix": {"int": call("mix_bits")},
     "int32": {"int": prefix("(long long)(int)")},
     "float32": {"float": prefix("(double)(float)")},

@@ -115,6 +115,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "lshift": lambda a, b: wrap(a << (b & 63)),
     "rshift": lambda a, b: a >> (b & 63),
     "mul_high": lambda a, b: wrap((a % 2**64) * (b % 2**64) >> 64),
+    "ones": lambda a: (a % 2**64).bit_count(),
     "mix": mix,
     "int32": lambda a: (a + 2**31) % 2**32 - 2**31,
     "float32": single,

@@ -23,6 +23,7 @@ MEANINGS: dict[str, Callable[..., Value]] = {
     "lshift": lambda x, count: np.left_shift(x, count & 63),
     "rshift": lambda x, count: np.right_shift(x, count & 63),
     "mul_high": lambda x, y: high_product(x, y),
+    "ones": lambda x: ones(x),
     "mix": lambda x: mix(x),
     "int32": lambda x: x.astype(np.int32).astype(np.int64),
     "float32": lambda x: x.astype(np.float32).astype(np.float64),
@@ -50,6 +51,14 @@ def divide(x: Value, y: Value) -> Value:
     if x.dtype.kind == "f":
         return np.divide(x, y)
     return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
+
+
+def ones(x: Value) -> Value:
+    """Count the bits that are 1: first in each pair of bits, then in fours, then in all by one product."""
+    pairs = x - (np.right_shift(x, 1) & 0x5555555555555555)
+    fours = (pairs & 0x3333333333333333) + (np.right_shift(pairs, 2) & 0x3333333333333333)
+    eights = (fours + np.right_shift(fours, 4)) & 0x0f0f0f0f0f0f0f0f
+    return np.right_shift(eights * np.int64(0x0101010101010101), 56)
 
 
 def round_half_away(x: Value) -> Value:

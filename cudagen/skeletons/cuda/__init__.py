@@ -10,4 +10,5 @@
     look_back       decoupled look-back: what all tiles before come to
     last_writes     PERMUTE where the last write wins
     order           ORDER: keys by a walk, then a radix sort
+    order_text      the text of its functions
 """

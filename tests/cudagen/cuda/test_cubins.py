@@ -54,7 +54,7 @@ def test_what_some_skeletons_take() -> None:
     few = gpu_code(replace(program, kernels=tuple(k for k in program.kernels if k.name in names)))
     usages = {usage.function: usage for usage in assembled(few.text, "sm_90").usages}
     sweeps = [usages[f"{name}_sweep"] for name in ("map", "scan", "irregular_segmented_filter")]
-    assert sweeps[0].shared == 0 < sweeps[1].shared < usages["order_scatter"].shared
+    assert sweeps[0].shared == 0 < sweeps[1].shared < usages["order_pass"].shared
     assert 8 <= (sweeps[0].registers or 0) < (sweeps[2].registers or 0) <= 255
 
 

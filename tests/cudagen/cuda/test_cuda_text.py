@@ -261,7 +261,7 @@ def test_a_header_tells_of_a_scan_and_a_sort(tmp_path: Path, capsys: pytest.Capt
     assert re.search(r"//   segment_status +\(n_1 \+ n \+ 1023\) / 1024 long longs, all 0 at first; scratch", scans)
     assert re.search(r"//   it +n_1 doubles; a result", scans) and "look-back: the first warp" in scans
     sorts = emitted(capsys, str(path), "-e", "sorts", "-t", "[float]")
-    assert "... and 15 times more" in sorts and "has shift = 0, 4, 8, 12, " in sorts
+    assert "... and 7 times more" in sorts and "has shift = 0, 8, 16, " in sorts
 
 
 @pytest.mark.parametrize("name", ["status", "tickets", "s_parts", "ended_prefixes"])
