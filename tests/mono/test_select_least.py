@@ -46,9 +46,8 @@ SELECTED: dict[str, tuple[str, list[Any]]] = {
     "narrow": ("(m) : [[int]] -> [[int]] = {{x in r; o in rank({x - 3 : x in r}) | o < 2} : r in m}", [LONG]),
 }
 CHOSEN: dict[str, tuple[str, list[Any]]] = {
-    "a bound": (f"(m, k) : ([[float]], int) -> [[int]] = {{{FEW % 'k'} : r in m}}", [FLOATS]),
-    "a bound of each": (f"(m, k) : ([[int]], int) -> [[int]] = {{let b = #r - k in {FEW % 'b'} : r in m}}", [LONG]),
-    "a last": ("(m, k) : ([[float]], int) -> [[float]] = {{x in r; o in rank(r) | k >= o} : r in m}", [FLOATS]),
+    "a bound": (f"(r, k) : ([float], int) -> [int] = {FEW % 'k'}", [FLOATS[0]]),
+    "a last": ("(r, k) : ([float], int) -> [float] = {x in r; o in rank(r) | k >= o}", [FLOATS[0]]),
     "as many": ("(m, k) : ([[int]], int) -> [[int]] = {k_smallest(r, k) : r in m}", [LONG]),
     "as many of one": ("(m, k) : ([[int]], int) -> [int] = take(sort(m[1]), k)", [LONG]),
 }
@@ -59,6 +58,7 @@ SORTED: dict[str, tuple[str, list[Any]]] = {
         {let o = rank(r) in ({k : k in o | k < 2}, o) : r in m}""", [FLOATS]),
     "a condition that fails": ("""(m) : [[int]] -> [[int]] =
         {{x : x in r; o in rank(r) | o < 2 and 1 / x > 0} : r in m}""", [INTS]),
+    "a bound of each": (f"(m) : [[int]] -> [[int]] = {{let b = #r - 5 in {FEW % 'b'} : r in m}}", [LONG]),
     "a bound of elements": ("(m) : [[int]] -> [[int]] = {{x : x in r; o in rank(r) | o < x} : r in m}", [INTS]),
     "the last": ("(m) : [[int]] -> [[int]] = {take(sort(r), -1) : r in m}", [LONG]),
     "a sort that is read": ("(m) : [[int]] -> [([int],int)] = {let s = sort(r) in (s, s[0]) : r in m}", [LONG]),

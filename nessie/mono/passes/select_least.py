@@ -14,7 +14,8 @@
             {x : x in {xs[ps[r]] : r in o}; r in o}
 
         where rank(v) is written as the library has it: the inverse of an order. A bound that is known when the program
-        runs chooses between this and the sort: if k <= how_many.MOST.
+        runs chooses between this and the sort: if k <= how_many.MOST. Not for ranks within an apply-to-each: the choice
+        would divide its elements, and copy the ranks of those that are sorted.
   why   A sort takes n log n steps and stores keys, positions and ranks; the keys may be computed where they are used.
   sound as the positions are those that stand first in the stable order, NaN last. Nothing that can fail is dropped:
         slices check their ends against as many elements as are there, and sequences walked with a rank are walked with
@@ -53,6 +54,7 @@ class Selector:
     def __init__(self, least: Least, function: mono.Function) -> None:
         self.least = least
         self.numbers = Numbers(function)
+        self.within = 0                     # apply-to-eaches around
 
     def exp(self, exp: Exp) -> Exp:
         try:
@@ -67,11 +69,13 @@ class Selector:
                     exp = self.with_named_ranks(exp)
         except Unbounded:
             pass
-        exp = map_parts(exp, self.exp)
-        match exp:
+        self.within += isinstance(exp, mono.Each)
+        made = map_parts(exp, self.exp)
+        self.within -= isinstance(exp, mono.Each)
+        match made:
             case mono.Let(name, mono.Prim(order), body) if order in ORDERS and name not in mentioned(body):
                 return body
-        return exp
+        return made
 
     # A sort --------------------------------------------------------------------------------------
 
@@ -147,6 +151,8 @@ class Selector:
 
         body = without(exp.body)
         count, few = counted(limits)
+        if few is not None and self.within:
+            raise Unbounded
         found = self.least.positions(v, Tuples(key, ints, count, ORDERS[order.name]), origin)
         places = mono.Prim("order", (ps,), order.type, origin=origin)
         ranks = either(few, places, inverse(ps, names, exp.value.origin))
