@@ -13,6 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Container, Mapping, Sequence, Set
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -26,12 +27,14 @@ from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Arr
 from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function, take
 from nessie.cudagen.host.memory import Block, Pooled
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import THREADS, ArrayResult, Phase, Plan, ScalarResult
+from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Phase, Plan, ScalarResult
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu.running.default_depths import MOST_CALLS, Costs
 
 MOST_BLOCKS = 2**31 - 1         # of a launch
 WORTH_SHRINKING = 1 << 20       # bytes of a buffer
+APART = 128                     # bytes: arrays in one piece of memory share no line of a cache
+WORD = 8                        # bytes
 
 _memories: WeakSet[DeviceMemory] = WeakSet()
 
@@ -192,6 +195,16 @@ class DeviceMemory(Pooled):
         if block.known:
             self.driver.await_others({ANY_STREAM})
 
+    def zeros(self, sizes: Sequence[int]) -> list[Array]:
+        """Arrays of so many bytes that are 0, as whole words, in one piece of memory that is filled at once. The first
+        array has it: to give that back gives back all."""
+        *places, end = accumulate([-(-size // APART) * APART for size in sizes], initial=0)
+        whole = self.take("int", end // WORD)
+        if end:
+            self.driver.fill(whole.buffer.address, np.int64(0), end // WORD)
+        blocks = [whole.buffer, *[Block(whole.buffer.address + place, None, 0) for place in places[1:]]]
+        return [Array("int", size // WORD, block) for size, block in zip(sizes, blocks, strict=True)]
+
     def trim(self) -> None:
         self._take_back()
         for blocks in self._blocks.values():
@@ -233,10 +246,12 @@ class PreparedPhase:
 
 
 class GpuLauncher(Launcher):
-    """Words are what parameters hold, numbers of Python's; an array's is its address."""
+    """Words are what parameters hold, numbers of Python's; an array's is its address. `zeroed`: the buffers, of all
+    phases, that are 0 at first and no results. With the cells they are taken, and filled, at once."""
 
     def __init__(self, plan: Plan, formats: Mapping[str, str], failing: frozenset[str]) -> None:
         super().__init__(plan)
+        self.zeroed: list[Taken] = []
         self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
         lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
         self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
@@ -244,24 +259,24 @@ class GpuLauncher(Launcher):
                        or any(map(reads_cells, (plan.elements, *lengths.values()))))
 
     def step(self, phase: Phase, format_: str, fails: bool) -> PreparedPhase:
+        zeroed = {buffer.name for buffer in phase.buffers if self.is_zeroed(buffer)}
+        self.zeroed += [taken for taken in self.buffers(phase) if taken.name in zeroed]
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
                  *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
         arguments = tuple([self.slot(a.name) if isinstance(a, loops.Name) else size_function(a, self.slots)
                            for a in phase.arguments])
-        return PreparedPhase(self.buffers(phase), phase.function, arguments, struct.Struct(f"@{format_}"),
-                             self.chunks(phase), any(map(reads_cells, sizes)), fails)
+        return PreparedPhase(tuple([taken for taken in self.buffers(phase) if taken.name not in zeroed]),
+                             phase.function, arguments, struct.Struct(f"@{format_}"), self.chunks(phase),
+                             any(map(reads_cells, sizes)), fails)
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words: list[Any] = [0] * len(self.slots)
         for at, argument in enumerate(arguments):
             words[at] = word(argument)
-        cells = device.memory.take("int", self.plan.cells) if self.plan.cells else None
-        arrays = {} if cells is None else {"cells": cells}
         at = len(arguments)
         words[at + 1], words[at + 2] = device.errors_address, device.interrupt_address
-        if cells is not None:
-            words[at] = cells.buffer.address
-            device.driver.fill(cells.buffer.address, np.int64(0), cells.length)
+        arrays = self.zeros(device, words)
+        words[at] = arrays["cells"].buffer.address if "cells" in arrays else 0
         finished = False
         try:
             for step in self.steps:
@@ -278,6 +293,21 @@ class GpuLauncher(Launcher):
             device.synchronise()
         return [self.result(r, counts, arrays) for r in self.plan.results], self.elements(words, counts)
 
+    def is_zeroed(self, buffer: Buffer) -> bool:
+        """Does it begin with all bits 0, is its size known at first, and is it no result?"""
+        return (buffer.fill is not None and buffer.name not in self.returned and not reads_cells(buffer.size)
+                and not any(fill_of(buffer.base, buffer.fill).tobytes()))
+
+    def zeros(self, device: Gpu, words: list[Any]) -> dict[str, Array]:
+        """The cells and the other buffers that begin with 0, whose addresses go to `words`."""
+        names = [*(["cells"] if self.plan.cells else []), *(buffer.name for buffer in self.zeroed)]
+        sizes = [*([WORD * self.plan.cells] if self.plan.cells else []),
+                 *(buffer.size(words, []) * DTYPES[buffer.base].itemsize for buffer in self.zeroed)]
+        arrays = dict(zip(names, device.memory.zeros(sizes), strict=True)) if names else {}
+        for buffer in self.zeroed:
+            words[buffer.slot] = arrays[buffer.name].buffer.address
+        return arrays
+
     def run(self, step: PreparedPhase, device: Gpu, words: list[Any], arrays: dict[str, Array],
             arguments: Sequence[Any], spare: Container[int]) -> None:
         """A phase: takes its buffers, which go to `words` and `arrays`, and launches its function."""
@@ -287,8 +317,7 @@ class GpuLauncher(Launcher):
             arrays[buffer.name] = array
             words[buffer.slot] = array.buffer.address
             if buffer.fill is not None and array.length:
-                value = DTYPES[buffer.base].type(buffer.fill)
-                device.driver.fill(array.buffer.address, value, array.length)
+                device.driver.fill(array.buffer.address, fill_of(buffer.base, buffer.fill), array.length)
             elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy] and array.length:
                 size = array.length * DTYPES[buffer.base].itemsize
                 device.driver.copy(array.buffer.address, words[buffer.copy], size)
@@ -310,6 +339,11 @@ class GpuLauncher(Launcher):
         if isinstance(result, ArrayResult):
             return arrays[result.buffer]
         return UNPACKERS[result.base](counts[result.slot])
+
+
+def fill_of(base: str, value: int | float | bool | str) -> np.generic:
+    found: np.generic = DTYPES[base].type(ord(value) if isinstance(value, str) else value)
+    return found
 
 
 def word(argument: Any) -> Any:

@@ -207,6 +207,9 @@ def test_more_blocks_than_cuda_starts_are_refused() -> None:
         def allocate(self, size: int) -> int:
             return super().allocate(64)
 
+        def fill(self, address: int, value: np.generic, count: int) -> None:
+            """There is no room."""
+
         def launch(self, function: Any, blocks: int, arguments: bytes, threads: int = THREADS) -> None:
             launched.append(blocks)
 

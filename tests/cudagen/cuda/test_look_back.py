@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from built import gpu_code, gpu_device
 from kernel_runs import BASES, Meaning, program_of, wrapped
+from taped import Exact
 from test_gpu import launch
 from test_skeletons import KEEP_LEFT, flat_kernel, numbers, segmented_kernel
 
@@ -210,6 +211,13 @@ class Planted(Cudasim):
         super().launch(function, blocks, arguments, threads)
 
 
+def apart(built: GpuProgram, driver: Planted) -> Gpu:
+    """A device on which each array has memory of its own."""
+    device = gpu_device(built, driver)
+    device.memory = Exact(driver, None)
+    return device
+
+
 def affine(xs: Any, low: int, high: int) -> tuple[int, int]:
     """What the elements' functions come to."""
     a, b = 1, 0
@@ -246,7 +254,7 @@ def test_the_nearest_that_knows_all_is_found(monkeypatch: pytest.MonkeyPatch, gr
             publishes(arrays, other, 1, affine(xs, other * THREADS, (other + 1) * THREADS))
 
     built = gpu_code(program_of(kernel))
-    (first, second), _ = launch(gpu_device(built, Planted(built, tile, plant)), "K", [len(xs), xs])
+    (first, second), _ = launch(apart(built, Planted(built, tile, plant)), "K", [len(xs), xs])
     for element in range(tile * THREADS, len(xs), 51):
         assert (first[element], second[element]) == affine(xs, 0, element)
 
@@ -261,7 +269,7 @@ def published(built: GpuProgram, tile: int, arguments: list[Any], plant: Callabl
               status: int, array: str = "status") -> dict[str, Any]:
     """The arrays as they are when a tile that waits for ever has this status, or has not got it for long."""
     driver = Planted(built, tile, plant)
-    device = gpu_device(built, driver)
+    device = apart(built, driver)
 
     def watch() -> None:
         end = time.monotonic() + PATIENCE
