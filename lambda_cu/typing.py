@@ -290,7 +290,8 @@ def write_types(soac: ir.Write, scope: Scope) -> tuple[ir.Type, ...]:
     if isinstance(soac, ir.ReduceByIndex):
         types = widened(types)
     require(len(soac.before) == len(types), f"{len(types)} values are written where {len(soac.before)} are before")
-    before = tuple(element_before(exp, type_, soac.size, scope) for exp, type_ in zip(soac.before, types, strict=True))
+    sized = None if isinstance(soac, ir.Permute) and soac.mode == "distinct" else soac.size
+    before = tuple(element_before(exp, type_, sized, scope) for exp, type_ in zip(soac.before, types, strict=True))
     require(before == types, f"{shown(types)} are written where {shown(before)} are before")
     if isinstance(soac, ir.Permute):
         require(soac.mode in ("distinct", "last"), f"{soac.mode} is no mode of PERMUTE")
@@ -299,14 +300,15 @@ def write_types(soac: ir.Write, scope: Scope) -> tuple[ir.Type, ...]:
     return arrays(types, soac.size)
 
 
-def element_before(exp: ir.Exp, type_: str, size: ir.Size, scope: Scope) -> str:
-    """The type of what places hold before something of the type is written there: a constant's, or an array's."""
+def element_before(exp: ir.Exp, type_: str, size: ir.Size | None, scope: Scope) -> str:
+    """The type of what places hold before something of the type is written there: a constant's, or an array's (of this
+    size, if any)."""
     if isinstance(exp, ir.Const):
         found = scalar_type(exp, scope)
         return type_ if found == wide(type_) else found
     array = scope.names.get(exp.name) if isinstance(exp, ir.Var) else None
-    if not isinstance(array, ir.Array) or (array.size, array.plus) != (size, 0):
-        raise IllFormed(f"what is there before is a constant or an array of {size} elements")
+    if not isinstance(array, ir.Array) or array.plus or size not in (None, array.size):
+        raise IllFormed(f"what is there before is a constant or an array{f' of {size} elements' if size else ''}")
     return array.base
 
 

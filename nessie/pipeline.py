@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from nessie.lambda_cu import nodes as ir
     from nessie.lambda_cu import scope
     from nessie.lambda_cu.passes import (
+        append,
         device_scalars,
         known_arguments,
         share_sites,
@@ -95,6 +96,7 @@ else:
     unread = lazy("nessie.cudagen.loops.unread")
     flatten = lazy("nessie.flatten.flatten")
     folds = lazy("nessie.flatten.threads.folds")
+    append = lazy("nessie.lambda_cu.passes.append")
     device_scalars = lazy("nessie.lambda_cu.passes.device_scalars")
     share_sites = lazy("nessie.lambda_cu.passes.share_sites")
     specialise_sites = lazy("nessie.lambda_cu.passes.specialise_sites")
@@ -314,6 +316,9 @@ PASSES = (
         certify=schedule_check.check_schedule),
     row("fuse", (FLAT, SCHEDULE), FUSED, lambda job, program, found: fuse.fuse(program, found),
         "merges the kernels that the schedule put together"),
+    # after fusing: what is computed with a concatenation by the same walk stays there
+    row("append", (FUSED,), FUSED, lambda job, program: append.append(program),
+        "what grows at its end keeps its memory"),
     row("translate", (FUSED,), HOST, lambda job, program: translate.translate(program),
         "functions become lists of instructions over numbered slots", when=WITH_CODE),
     row("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(program, SKELETONS[job.target]),

@@ -237,7 +237,8 @@ class CpuLauncher(Launcher):
             if buffer.fill is not None:
                 fill(device, view(array), buffer.fill)
             elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy]:
-                fill(device, view(array), view(arguments[buffer.copy]))
+                given = arguments[buffer.copy]
+                fill(device, view(array)[:given.length], view(given))
         if step.sort:
             given = {p.name: a for p, a in zip(self.plan.parameters, arguments, strict=True)}
             device.sort(step.function, [view(arrays.get(name) or given[name]) for name in step.sort])

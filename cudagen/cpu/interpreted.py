@@ -110,8 +110,9 @@ def take_buffers(phase: Phase, memory: Memory) -> int:
             values.fill(ord(buffer.fill) if isinstance(buffer.fill, str) else buffer.fill)
             filled += values.nbytes
         elif buffer.copy:
-            values[:] = memory[buffer.copy]
-            filled += 2 * values.nbytes
+            given = memory[buffer.copy]
+            values[:len(given)] = given
+            filled += 2 * given.nbytes
     return filled
 
 

@@ -319,7 +319,7 @@ class GpuLauncher(Launcher):
             if buffer.fill is not None and array.length:
                 device.driver.fill(array.buffer.address, fill_of(buffer.base, buffer.fill), array.length)
             elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy] and array.length:
-                size = array.length * DTYPES[buffer.base].itemsize
+                size = arguments[buffer.copy].length * DTYPES[buffer.base].itemsize
                 device.driver.copy(array.buffer.address, words[buffer.copy], size)
         blocks = 1 if step.blocks is None else step.blocks(words, counts)
         if blocks > MOST_BLOCKS:

@@ -109,9 +109,11 @@ class Launcher:
 
 
 def take(memory: Pooled, buffer: Taken, length: int, arguments: Sequence[Any], spare: Container[int]) -> Array:
-    """Memory for the buffer: its argument's own, if that is spare and the pool's, else another's."""
-    if buffer.copy is not None and buffer.replaces and buffer.copy in spare and arguments[buffer.copy].buffer.size:
-        return memory.taken_over(arguments[buffer.copy])
+    """Memory for the buffer: its argument's own, if that is spare, the pool's and large enough, else another's."""
+    if buffer.copy is not None and buffer.replaces and buffer.copy in spare:
+        given = arguments[buffer.copy]
+        if given.buffer.size and given.buffer.size >= length * DTYPES[buffer.base].itemsize:
+            return memory.taken_over(given, length)
     return memory.take(buffer.base, length)
 
 

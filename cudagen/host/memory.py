@@ -87,12 +87,12 @@ class Pooled:
                 self._keep(block)
                 self.used -= block.size
 
-    def taken_over(self, array: Array) -> Array:
-        """Another array in the same memory, which is not the first one's any more."""
+    def taken_over(self, array: Array, length: int) -> Array:
+        """Another array, of this length, in the same memory, which is not the first one's any more."""
         block: Block = array.buffer
         with self._lock:
             array.buffer = replace(block, size=0)
-        return Array(array.base, array.length, block)
+        return Array(array.base, length, block)
 
     def lend(self, array: Array, owner: object) -> Block:
         """The array's memory is the owner's until that is gone; then this block comes back."""

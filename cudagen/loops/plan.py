@@ -27,7 +27,7 @@ Invariants (checked by cudagen.loops.plan_check):
   - what a function writes is no array of the plan's parameters, and is passed once, but for the cells;
   - sizes are ints, int parameters, WORKERS, cells that an earlier phase stores an int in, and + - * / min max of sizes;
   - a result names a buffer, or a cell that a phase stores a value of its type in; a buffer's fill is of its type;
-  - a buffer that is a copy is one of an array parameter of the same type and size.
+  - a buffer that is a copy is one of an array parameter of the same type, which is not longer.
 """
 from __future__ import annotations
 

@@ -123,8 +123,8 @@ class PlanCheck:
             constant_type(buffer.fill, wide(buffer.base))
         if buffer.copy:
             given = {p.name: p for p in self.plan.parameters}.get(buffer.copy)
-            require(given is not None and (given.base, given.size) == (buffer.base, buffer.size),
-                    f"{buffer.name} is a copy of {buffer.copy}, which is no parameter of its type and size")
+            require(given is not None and given.size is not None and given.base == buffer.base,
+                    f"{buffer.name} is a copy of {buffer.copy}, which is no array parameter of its type")
             require(buffer.fill is None, f"{buffer.name} is a copy, and filled")
         self.bind(buffer.name, buffer.base, self.arrays)
 

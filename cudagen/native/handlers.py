@@ -231,14 +231,18 @@ def drop(w: Writer) -> None:
     w.go(2)
 
 
+def class_of(w: Writer, size: str) -> tuple[str, str, str]:
+    """The size class of so many bytes; its size is the second, from 5 to 8, shifted left by the third."""
+    less = w.op("add", w.external("llvm.umax.i64", "i64", f"i64 {size}", f"i64 {4 << SHIFT}"), -1)
+    shift = w.op("sub", 61, w.external("llvm.ctlz.i64", "i64", f"i64 {less}", "i1 false"))
+    quarters = w.op("add", w.op("lshr", less, shift), 1)            # of the class's power of two
+    return w.op("add", w.op("shl", w.op("add", shift, -SHIFT), 2), w.op("add", quarters, -4)), quarters, shift
+
+
 def take(w: Writer) -> None:
     """Operands: slot of the array, slot of its length, bytes of an element."""
     length = w.slot(2)
-    size = w.op("mul", length, w.operand(3))
-    less = w.op("add", w.external("llvm.umax.i64", "i64", f"i64 {size}", f"i64 {4 << SHIFT}"), -1)
-    shift = w.op("sub", 61, w.external("llvm.ctlz.i64", "i64", f"i64 {less}", "i1 false"))
-    quarters = w.op("add", w.op("lshr", less, shift), 1)            # 5 to 8: of the class's power of two
-    class_ = w.op("add", w.op("shl", w.op("add", shift, -SHIFT), 2), w.op("add", quarters, -4))
+    class_, quarters, shift = class_of(w, w.op("mul", length, w.operand(3)))
     list_ = w.op("add", class_, STATE.index("blocks"))
     block = w.word("%state", list_, "ptr")
 
@@ -258,17 +262,20 @@ def take(w: Writer) -> None:
 
 
 def reuse(w: Writer) -> None:
-    """Operands: slot, array, how many words on if its memory is taken: if nothing but this holds it, and it is ours."""
-    handle = w.slot(2, "ptr")
+    """Operands: slot, array, slot of a length, bytes of an element, how many words on if the array's memory is taken
+    for so many: if nothing but this holds it, it is ours, and large enough."""
+    handle, length = w.slot(2, "ptr"), w.slot(3)
     alone = w.test("eq", w.part(handle, "uses"), 1)
-    ours = w.test("ne", w.part(handle, "class"), OTHERS)
+    needed, _, _ = class_of(w, w.op("mul", length, w.operand(4)))
+    room = w.test("sge", w.part(handle, "class"), needed)           # OTHERS is less than any
 
     def same() -> None:
         add_use(w, handle)
+        w.set_part(handle, "length", length)
         w.fill_slot(1, handle, "ptr")
-        w.go(w.operand(3))
-    w.where(w.emit(f"and i1 {alone}, {ours}"), same)
-    w.go(4)
+        w.go(w.operand(5))
+    w.where(w.emit(f"and i1 {alone}, {room}"), same)
+    w.go(6)
 
 
 def fill(w: Writer, width: int) -> None:
@@ -282,9 +289,9 @@ def fill(w: Writer, width: int) -> None:
 
 
 def copy(w: Writer) -> None:
-    """Operands: array, and the one whose elements it gets, bytes of an element."""
+    """Operands: array, and the one whose elements it begins with, bytes of an element."""
     to, of = w.slot(1, "ptr"), w.slot(2, "ptr")
-    size = w.op("mul", w.part(to, "length"), w.operand(3))
+    size = w.op("mul", w.part(of, "length"), w.operand(3))
     w.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {w.part(to, 'address', 'ptr')}, ptr {w.part(of, 'address', 'ptr')}, "
          f"i64 {size}, i1 false)")

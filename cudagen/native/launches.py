@@ -123,7 +123,7 @@ class Launch:
         self.made.append(buffer.name)
         taken = []
         if buffer.copy and buffer.name in self.replacing and self.numbers[buffer.copy] in self.spare:
-            taken.append(out.put("reuse", slot, self.names[buffer.copy], 0))
+            taken.append(out.put("reuse", slot, self.names[buffer.copy], size, width, 0))
         out.put("take", slot, size, width)
         if buffer.copy:
             out.put("copy", slot, self.names[buffer.copy], width)

@@ -308,7 +308,7 @@ class Packer:
             return [first, second, *self.leaf(held, item, inside)]
 
         seen = second if domain is HOST else total_length(emitter, second, domain)
-        smaller = ir.Op("<=", (seen, atom_of(held.space.size)))
+        smaller = ir.Op("<", (seen, atom_of(held.space.size)))
         results = params_of(emitter, Seq(item), domain, Carried(inside), self.hint)
         crossing = choice(emitter, smaller, compact, keep, results)
         return bounds_of(unpack(emitter, Seq(item), domain, iter(crossing), Carried(inside)))

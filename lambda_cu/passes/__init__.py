@@ -13,5 +13,6 @@
     sharing             - merges equal kernels, parameters and runs
     dead_code           - drops what nobody reads and cannot fail
     unread              - drops results and parameters that nothing reads
+    append              lets sequences grow at their ends in place
     share_sites         merges kernels that differ only in their failure sites, for readers
 """

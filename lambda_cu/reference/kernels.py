@@ -170,17 +170,20 @@ class Launch:
         target, columns = self.writes(soac, over, types)
         if soac.mode == "distinct" and len(np.unique(target)) < len(target) and self.context.error is None:
             self.context.inconsistent("a PERMUTE of mode distinct writes twice to one place")
+        if any([isinstance(exp, ir.Var) and size - len(self.values[exp.name]) > np.count_nonzero(
+                target >= len(self.values[exp.name])) for exp in soac.before]) and self.context.error is None:
+            self.context.inconsistent("a PERMUTE leaves places behind the end of what is there before")
         results = tuple(self.before(exp, size) for exp in soac.before)
         for result, column in zip(results, columns, strict=True):
             result[target] = column                     # NumPy keeps the last of several
         return results
 
     def before(self, exp: ir.Exp, size: int) -> NDArray[Any]:
-        """Return what a PERMUTE's places hold before it writes, in memory of its own."""
+        """Return what places hold before something is written, in memory of its own; anything behind an array's end."""
         if isinstance(exp, ir.Const):
             return np.full(size, constant(exp))
         assert isinstance(exp, ir.Var)
-        return np.array(self.values[exp.name])
+        return np.resize(self.values[exp.name], size)
 
     # Sizes and spaces
 

@@ -55,7 +55,9 @@ def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Tr
                 found[number] += width(outside[array])
         if isinstance(soac, ir.Write):
             found[total_of(space)] += sum(map(width, bound))
-            found[soac.size] += sum(width(outside[exp.name]) for exp in soac.before if isinstance(exp, ir.Var))
+            for exp in soac.before:
+                if isinstance(exp, ir.Var):
+                    found[outside[exp.name].size] += width(outside[exp.name])
         if isinstance(soac, ir.Order):
             found[total_of(space)] += 2 * DTYPES["int"].itemsize
     for array, number in own:

@@ -81,10 +81,13 @@ def fill(code: ThreadCode, soac: ir.Write, at: int, name: str) -> None:
     """What the array has before anything is written."""
     before, index = beginning(soac, at), loops.Name(code.fresh("filled"))
     if before:
-        type_ = code.arrays[name].base
-        value = (loops.Const(before["fill"], wide(type_)) if "fill" in before
-                 else loops.Load(code.array(before["copy"], type_), index))
-        code.add(loops.For(index.name, integer(0), code.size(soac.size),
+        type_, size = code.arrays[name].base, soac.size
+        value: loops.Exp
+        if "fill" in before:
+            value = loops.Const(before["fill"], wide(type_))
+        else:
+            value, size = loops.Load(code.array(before["copy"], type_), index), code.arrays[before["copy"]].size
+        code.add(loops.For(index.name, integer(0), code.size(size),
                            (loops.Store(code.array(name, type_), index, value),)))
 
 

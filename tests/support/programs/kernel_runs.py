@@ -163,8 +163,9 @@ class Meaning:
         return [len(sides[0]), len(sides[1]), *columns(sides[0], w), *columns(sides[1], w), positions]
 
     def permute(self, soac: ir.Write, flat: list[Any]) -> list[Any]:
-        arrays = [[c.value] * self.size(soac.size) if isinstance(c, ir.Const) else list(self.values[c.name])
-                  for c in soac.before]
+        size = self.size(soac.size)
+        arrays = [[c.value] * size if isinstance(c, ir.Const) else
+                  [*self.values[c.name], *[None] * (size - len(self.values[c.name]))] for c in soac.before]
         for at in flat:
             values, (target,) = self.apply(soac.value, at, at[-1]), self.apply(soac.index, at, at[-1])
             if 0 <= target < self.size(soac.size):
