@@ -72,7 +72,7 @@ class Buffer:
 class Phase:
     """`function` is in the module; `arguments` are its parameters after the chunk range: Names of the kernel's
     parameters, of buffers, of SHARED, or, on the GPU, sizes. `chunks` None: called once; 0: not at all. `in_order`, of
-    a function in chunks: each comes after those before it; with `chains`, those of its chain."""""
+    a function in chunks: each comes after those before it; with `chains`, those of its chain."""
     function: str
     arguments: tuple[loops.Exp, ...]
     chunks: loops.Exp | None

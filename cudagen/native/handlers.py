@@ -328,7 +328,7 @@ def pack(w: Writer) -> None:
 
 def phase(w: Writer) -> None:
     """Operands: the function's number, slot of how many chunks, first slot of its words, how many chunks at most are
-    run here: more are Python's to run; slot of how many chains they make."""""
+    run here: more are Python's to run; slot of how many chains they make."""
     chunks = w.slot(2)
 
     def many() -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import field
 
 from nessie.base.records import dataclass
-from nessie.base.source import InternalError
+from nessie.base.source import InternalError, Unsupported
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.kernels.hoisting import divisions
 from nessie.cudagen.kernels.thunks import Tables, apply, compute_once
@@ -247,8 +247,11 @@ class Sweep:
             if set(names) == {"_"}:
                 return
             if self.unordered:
+                operation = atomic_operation(soac)
+                if not operation:
+                    raise Unsupported("GPUs combine such values by sorting them: --target cuda says how")
                 array = self.code.array(names[0], values[0].type, writable=True)
-                self.code.add(loops.Atomic(atomic_operation(soac), array, place, values[0].exp))
+                self.code.add(loops.Atomic(operation, array, place, values[0].exp))
                 return
             arrays = [self.combined.get(name) or self.code.array(name, value.type, writable=True)
                       for name, value in zip(names, values, strict=True)]

@@ -343,9 +343,11 @@ class Calls:
 
     def callers_of(self, compiled: Compiled) -> Callers:
         if compiled.callers is None:
-            assert not isinstance(compiled.built, ir.Program)
-            layout = compiled.built.program.entry.result
-            compiled.callers = Callers(layout, self.memory, partial(self.caller, compiled))
+            with COMPILING:
+                if compiled.callers is None:
+                    assert not isinstance(compiled.built, ir.Program)
+                    layout = compiled.built.program.entry.result
+                    compiled.callers = Callers(layout, self.memory, partial(self.caller, compiled))
         return compiled.callers
 
     def caller(self, compiled: Compiled, memory: int) -> Caller:

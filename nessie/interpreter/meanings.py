@@ -174,7 +174,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "not": complement, "float": float, "btoi": int, "char_code": ord, "code_char": code_char,
     "trunc": to_int(math.trunc, "TRUNC"), "floor": to_int(math.floor, "FLOOR"), "ceil": to_int(math.ceil, "CEIL"),
     "round": to_int(round_half_away, "ROUND"), "sqrt": square_root, "ln": logarithm, "_isnan": math.isnan,
-    "_mix": lambda a: wrap(mix(a)),
+    "_ones": lambda a: (a % 2**64).bit_count(), "_mix": lambda a: wrap(mix(a)),
     "_word": int, "_int": int, "_real": float, "_float": float, "_real_of": float, "_real_of_word": float,
     "_trunc": to_int(math.trunc, "TRUNC"), "_word_of": to_int(math.trunc, "TRUNC"),
     "_floor": to_int(math.floor, "FLOOR"), "_sqrt": square_root, "_ln": logarithm,

@@ -87,6 +87,7 @@ OF_WORDS = (
     scalar("_remainder", "(_word, _word) -> _word", "As mod.", "mod"),
     scalar("_mul_high", "(_word, _word) -> _word", "The upper 64 bits of the product of words without signs.",
            "mul_high", "(int, int) -> int"),
+    scalar("_ones", "_word -> _word", "How many bits of the word are 1.", "ones", "int -> int"),
     scalar("_mix", "_word -> _word", "64 bits that look random, the same for the same word.", "mix", "int -> int"),
 )
 

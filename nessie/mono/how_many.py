@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
 from nessie.base.types import BOOL
 from nessie.mono import nodes as mono
@@ -16,6 +16,7 @@ from nessie.mono.nodes import Exp
 from nessie.mono.walk import expressions
 
 MOST = 8                            # elements that are selected
+LIKELY = 4                          # where only the run knows how many are wanted: all are computed, and compiled
 EVERYTHING = 1 << 60                # the place before which all stands
 
 Limit = tuple[Exp, bool]            # a number of elements; or the last one's, which is one of them
@@ -85,12 +86,13 @@ class Numbers:
 def counted(limits: list[Limit]) -> tuple[int, Exp | None]:
     """How many are selected, and on which condition. Unbounded, where they are many, or none."""
     counts = [number(limit) + last for limit, last in limits if isinstance(limit, mono.Const)]
-    conditions = [within(limit, last) for limit, last in limits if not isinstance(limit, mono.Const)]
+    conditions = [partial(within, limit, last) for limit, last in limits if not isinstance(limit, mono.Const)]
     if not limits or max(counts, default=1) > MOST:
         raise Unbounded
     if not conditions:
         return max(1, *counts), None
-    return MOST, reduce(lambda both, other: mono.Prim("and", (both, other), BOOL), conditions)
+    most = max([LIKELY, *counts])
+    return most, reduce(lambda both, other: mono.Prim("and", (both, other), BOOL), [c(most) for c in conditions])
 
 
 def number(constant: mono.Const) -> int:
@@ -98,13 +100,13 @@ def number(constant: mono.Const) -> int:
     return constant.value
 
 
-def within(limit: Exp, last: bool) -> Exp:
-    """Is the number one of the few?"""
+def within(limit: Exp, last: bool, most: int) -> Exp:
+    """Is the number one of so many?"""
     if isinstance(limit, mono.If):
-        then, orelse = within(limit.then, last), within(limit.orelse, last)
+        then, orelse = within(limit.then, last, most), within(limit.orelse, last, most)
         if isinstance(then, mono.Const) and not then.value:
             return mono.Prim("and", (mono.Prim("not", (limit.condition,), BOOL), orelse), BOOL)
         return replace(limit, then=then, orelse=orelse)
     if isinstance(limit, mono.Const):
-        return mono.Const(number(limit) + last <= MOST, BOOL)
-    return mono.Prim("<" if last else "<=", (limit, mono.Const(MOST, type_of(limit))), BOOL)
+        return mono.Const(number(limit) + last <= most, BOOL)
+    return mono.Prim("<" if last else "<=", (limit, mono.Const(most, type_of(limit))), BOOL)

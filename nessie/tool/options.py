@@ -58,6 +58,8 @@ def counting_target(options: argparse.Namespace, world: World) -> Target:
     if options.target != "cudasim":
         raise UsageError("--counters counts what a GPU's kernels do, and needs --target cudasim",
                          hint="cudasim executes them on the CPU, thread by thread: take small data")
+    if options.threads is not None:
+        raise UsageError("--counters runs threads one after another, and --threads says how many there are")
     from nessie.running.counting import CountingTarget
     from nessie.running.targets import Limits
     limits = Limits(options.memory, options.depth, options.time_limit, hints_of(options))

@@ -39,6 +39,16 @@ def test_floats_have_the_same_bits_on_any_number_of_threads() -> None:
     assert np.allclose(found[0], np.bincount(KEYS, arguments[1]) + 0.1)
 
 
+def test_zeros_and_what_is_no_number() -> None:
+    """A place to which nothing is written keeps its bits, however many chains there are."""
+    adds = nessie.compile("function adds(d, ks, xs) = write_add(d, zip(ks, xs));").adds
+    for count in (1000, 1_000_000):
+        keys, before = np.arange(count) % 4 + 3, np.array([-0.0, np.nan, np.inf, -0.0, 1.0, 2.0, -0.0, 0.0])
+        found = adds(before, keys, np.full(count, -0.0))
+        assert found.tobytes() == before.tobytes()
+        assert adds(before, keys, np.where(keys == 4, np.inf, -0.0))[4] == np.inf
+
+
 def test_large_ones() -> None:
     sums = nessie.compile("function sums(v, n) = write_add(dist(0, n), {(x, 1) : x in v});").sums
     for n, places in ((10_000, 10), (2_000_000, 1000), (1_000_000, 200_000), (600_000, 3)):

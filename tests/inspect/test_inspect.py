@@ -224,6 +224,8 @@ def test_what_a_target_cannot_run_is_said() -> None:
     data = collected(Source("t", "function fib(n) = if n < 2 then n else fib(n - 1) + fib(n - 2);\n"
                                  "function fibs(v) = {fib(x) : x in v};"), "fibs", "[int]")
     assert "calls itself otherwise than as its last step" in stage(data, "cuda")["note"]
+    added = collected(Source("t", "function add(v, ps) = write_add(v, ps);"), "add", "([float], [(int, float)])")
+    assert "GPUs combine such values by sorting them" in stage(added, "cuda")["note"]
 
 
 def test_files_that_are_loaded_stand_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

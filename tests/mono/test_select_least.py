@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from executors import Compiled, agree, outcome
 
+import nessie
 from nessie import forms
 from nessie.mono import nodes as mono
 from nessie.mono.check import check
@@ -48,10 +49,11 @@ SELECTED: dict[str, tuple[str, list[Any]]] = {
 CHOSEN: dict[str, tuple[str, list[Any]]] = {
     "a bound": (f"(r, k) : ([float], int) -> [int] = {FEW % 'k'}", [FLOATS[0]]),
     "a last": ("(r, k) : ([float], int) -> [float] = {x in r; o in rank(r) | k >= o}", [FLOATS[0]]),
-    "as many": ("(m, k) : ([[int]], int) -> [[int]] = {k_smallest(r, k) : r in m}", [LONG]),
+    "as many": ("(r, k) : ([int], int) -> [int] = k_smallest(r, k) ++ take(sort(r), 6)", [LONG[0]]),
     "as many of one": ("(m, k) : ([[int]], int) -> [int] = take(sort(m[1]), k)", [LONG]),
 }
 SORTED: dict[str, tuple[str, list[Any]]] = {
+    "as many of rows": ("(m, k) : ([[int]], int) -> [[int]] = {k_smallest(r, k) : r in m}", [LONG, 3]),
     "many": ("(m) : [[float]] -> [[int]] = {{i in [0:#r]; o in rank(r) | o < 9} : r in m}", [FLOATS]),
     "the others": ("(m) : [[float]] -> [[int]] = {{i in [0:#r]; o in rank(r) | o > 3} : r in m}", [FLOATS]),
     "ranks that are read": ("""(m) : [[float]] -> [([int],[int])] =
@@ -91,7 +93,7 @@ def test_what_is_selected(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-@pytest.mark.parametrize("k", [-1, 0, 1, 5, 8, 9, 10**12, 2**63 - 1])
+@pytest.mark.parametrize("k", [-1, 0, 1, 4, 5, 6, 7, 10**12, 2**63 - 1])
 def test_bounds_that_a_run_knows(name: str, k: int) -> None:
     text, arguments = CHOSEN[name]
     program = Compiled(f"function main{text};")
@@ -120,3 +122,10 @@ def test_rows_longer_than_a_chunk() -> None:
     for executor in ("cpu1 ilp", "cpu3 ilp"):
         assert outcome(program, executor, [rows]) == outcome(Compiled("function main(x) : [[int]] -> [[int]] = x;"),
                                                              "interpreter", [expected])
+
+
+@pytest.mark.parametrize("call", ["k_smallest(v, -1)", "k_smallest(v, 4)", "k_smallest(v, 9)"])
+def test_as_many_as_there_are(call: str) -> None:
+    program = nessie.compile(f"function least(v) : [float] -> [float] = {call};")
+    with pytest.raises(nessie.NessieError, match="Bounds error"):
+        program.least([3.0, 1.0, 2.0])

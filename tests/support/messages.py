@@ -156,6 +156,8 @@ NO_EXAMPLES = {
     "a scalar function recurs too deeply": "the host's stack is larger than the recursion that it may do",
     "index \0 is out of range, and no check has found it": "what --unchecked meets on the host, before it does damage",
     "GPUs find equal keys by sorting: --target cuda says how": "what the inspector says of a kernel made for a CPU",
+    "GPUs combine such values by sorting them: --target cuda says how": "what the inspector says of a kernel made for "
+                                                                        "a CPU",
     "without its checks, the program went wrong: \0": "what --unchecked leads to, which may be anything",
     "\0 calls itself otherwise than as its last step, inside an apply-to-each": "the inspector's note: such functions "
                                                                              "are lifted where they are compiled",

@@ -9,6 +9,8 @@ from nessie.cudagen.cuda.nvidia import compiler, detection
 from nessie.cudagen.cuda.nvidia.usage import TITLES, Assembled, assembled, table
 from nessie.cudagen.loops.module import Module
 
+PTX = ".ptx"
+
 
 def cubin_files(module: Module, stem: str, architecture: str | None) -> dict[str, Assembled]:
     """By the files' names, which begin with the stem. `architecture` None: that of the first GPU here, PTX if it is
@@ -20,13 +22,13 @@ def cubin_files(module: Module, stem: str, architecture: str | None) -> dict[str
                              hint="name its architecture, as in --arch sm_90")
         found = compiler.found()
         architecture = compiler.nearest(gpus[0].architecture, compiler.architectures(found) if found else [])
-    suffix = ".ptx" if compiler.is_virtual(architecture) else ".cubin"
+    suffix = PTX if compiler.is_virtual(architecture) else ".cubin"
     return {str(PurePath(name).with_suffix(suffix)): assembled(text, architecture)
             for name, text in cuda_files(module, stem).items()}
 
 
 def usage_table(files: dict[str, Assembled]) -> str:
     """A line for each function of each; PTX says nothing of what they take."""
-    if not any(file.usages for file in files.values()):
-        return "PTX: what kernels take is decided by the driver that compiles it\n"
+    if files and all(name.endswith(PTX) for name in files):
+        return "PTX, which -o DIR writes: what kernels take is decided by the driver that compiles it\n"
     return table([TITLES, *(usage.cells for file in files.values() for usage in file.usages)])

@@ -223,7 +223,7 @@ class Nvidia:
         code = compiler.compiled(text, detection.devices()[0].architecture)
         with self.context.after_all_work() as cuda:
             try:
-                module = cuda.module_from_buffer(code)
+                module = cuda.module_from_buffer(code + b"\0")          # the end of PTX; a cubin knows its own
             except cuda.Error as error:
                 raise Unsupported(f"the GPU's driver, which knows CUDA {detection.version()}, does not take what "
                                   f"{compiler.found()} has compiled: {error}",

@@ -83,7 +83,7 @@ class Nvrtc:
             if status != 0:
                 raise Refused(f"{self.told(status)}\n{log}")
             cubin = self.content(program, "CUBIN")
-            return cubin or self.content(program, "PTX"), log
+            return cubin or self.content(program, "PTX").rstrip(b"\0"), log
         finally:
             self.library.nvrtcDestroyProgram(ctypes.byref(program))
 

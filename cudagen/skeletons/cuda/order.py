@@ -19,7 +19,6 @@ stability keeps each segment's own order. The host leaves out what has no blocks
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 
 from nessie.base.source import Unsupported
 from nessie.cudagen.host.device import STOPPED
@@ -124,8 +123,10 @@ class Sort:
             SEGMENTS, counted=counted("least", self.key_passes, SEGMENT_PASSES, "segments"), first=self.key_passes,
             bins=SEGMENT_PASSES * VALUES)
         self.phase("segments", (self.size, segments, offsets, self.order, self.bits, self.counts), grid(self.size))
-        self.starts(integer(self.key_passes),
-                    reduce(lambda left, right: op("+", left, right), needed, integer(self.key_passes)))
+        last: loops.Exp = integer(self.key_passes)
+        for needs in needed:
+            last = op("+", last, needs)
+        self.starts(integer(self.key_passes), last)
         for place, needs in enumerate(needed):
             self.digit(self.key_passes + place, place, op("*", self.tiles, needs))
 

@@ -14,8 +14,8 @@
             {x : x in {xs[ps[r]] : r in o}; r in o}
 
         where rank(v) is written as the library has it: the inverse of an order. A bound that is known when the program
-        runs chooses between this and the sort: if k <= how_many.MOST. Not for ranks within an apply-to-each: the choice
-        would divide its elements, and copy the ranks of those that are sorted.
+        runs chooses between this and the sort: if k <= how_many.LIKELY. Not within an apply-to-each: the choice would
+        divide its elements, and copy those that are sorted.
   why   A sort takes n log n steps and stores keys, positions and ranks; the keys may be computed where they are used.
   sound as the positions are those that stand first in the stable order, NaN last. Nothing that can fail is dropped:
         slices check their ends against as many elements as are there, and sequences walked with a rank are walked with
@@ -38,6 +38,7 @@ from nessie.mono.walk import binders, expressions, is_trivial, let_chain, map_pa
 
 ORDERS = {"order": False, "order_down": True}
 COMPARED = {("<", 0): False, (">", 1): False, ("<=", 0): True, (">=", 1): True, ("==", 0): True, ("==", 1): True}
+
 
 def select_least(program: mono.Program) -> mono.Program:
     if not any(isinstance(e, mono.Prim) and (e.name in ORDERS or e.name == "sort")
@@ -73,9 +74,16 @@ class Selector:
         made = map_parts(exp, self.exp)
         self.within -= isinstance(exp, mono.Each)
         match made:
-            case mono.Let(name, mono.Prim(order), body) if order in ORDERS and name not in mentioned(body):
+            case mono.Let(name, mono.Prim(made_by), body) if made_by in ORDERS and name not in mentioned(body):
                 return body
         return made
+
+    def counted(self, limits: list[Limit]) -> tuple[int, Exp | None]:
+        """How many are selected, and on which condition: of rows on none, as that would divide them."""
+        count, few = counted(limits)
+        if few is not None and self.within:
+            raise Unbounded
+        return count, few
 
     # A sort --------------------------------------------------------------------------------------
 
@@ -96,7 +104,7 @@ class Selector:
             return map_parts(part, without)
 
         body, origin = without(exp.body), exp.value.origin
-        count, few = counted(limits)
+        count, few = self.counted(limits)
         key = element_type(v)
         assert isinstance(key, Base)
         p = mono.Var(self.least.names.fresh("p"), INT)
@@ -150,9 +158,7 @@ class Selector:
             return map_parts(part, without)
 
         body = without(exp.body)
-        count, few = counted(limits)
-        if few is not None and self.within:
-            raise Unbounded
+        count, few = self.counted(limits)
         found = self.least.positions(v, Tuples(key, ints, count, ORDERS[order.name]), origin)
         places = mono.Prim("order", (ps,), order.type, origin=origin)
         ranks = either(few, places, inverse(ps, names, exp.value.origin))

@@ -229,12 +229,13 @@ def test_architectures_that_there_is_no_code_for(architecture: str, told: str,
 @NVRTC
 def test_ptx_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMPILE, "--arch", "compute_80", "-o", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "PTX: what kernels take is decided by the driver that compiles it\n"
+    assert capsys.readouterr().out == \
+        "PTX, which -o DIR writes: what kernels take is decided by the driver that compiles it\n"
     written = sorted(tmp_path.iterdir())
     assert len(written) >= 2 and all(re.fullmatch(r"norm2_K\d+\.ptx", path.name) for path in written)
     for path in written:
         text = path.read_text("utf-8")
-        assert ".target sm_80" in text and ".visible .entry K" in text
+        assert text.endswith("}\n\n") and ".target sm_80" in text and ".visible .entry K" in text
         assert not re.search(r"\bfma\.\S*f64", text)        # a product is rounded before it is added to
 
 
