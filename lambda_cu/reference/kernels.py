@@ -168,7 +168,7 @@ class Launch:
     def permute(self, soac: ir.Permute, over: Segments, types: tuple[ir.Type, ...]) -> Arrays:
         size = self.size(soac.size)
         target, columns = self.writes(soac, over, types)
-        if soac.mode == "distinct" and len(np.unique(target)) < len(target) and self.context.error is None:
+        if soac.mode == "distinct" and np.bincount(target, minlength=1).max() > 1 and self.context.error is None:
             self.context.inconsistent("a PERMUTE of mode distinct writes twice to one place")
         if any([isinstance(exp, ir.Var) and size - len(self.values[exp.name]) > np.count_nonzero(
                 target >= len(self.values[exp.name])) for exp in soac.before]) and self.context.error is None:

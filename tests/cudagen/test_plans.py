@@ -137,8 +137,8 @@ BROKEN = [
     (HOST, "elements n + 1", "elements cells[1]", r"the number of elements reads cells\[1\]"),
     (HOST, "order[cells[0] - 1]", "order[cells[1] - 1]", r"the length of order reads cells\[1\]"),
     # cells, results, fills and copies
-    (HOST, "copy offsets", "copy x", "offsets_2 is a copy of x, which is no parameter of its type and size"),
-    (HOST, "offsets_2[n + 1]", "offsets_2[n]", "offsets_2 is a copy of offsets, which is no parameter of its type"),
+    (HOST, "copy offsets", "copy x", "offsets_2 is a copy of x, which is no array parameter of its type"),
+    (HOST, "int offsets_2[n + 1]", "bool offsets_2[n + 1]", "offsets_2 is a copy of offsets, which is no array"),
     (HOST, "copy offsets", "= 1 copy offsets", "offsets_2 is a copy, and filled"),
     (HOST, "cells 3;", "cells 2;", r"it stores cells_bool\[16\], where none of the 2 cells begins"),
     (HOST, "cells_bool[16]", "cells_bool[17]", r"it stores cells_bool\[17\], where none of the 3 cells begins"),
