@@ -18,7 +18,7 @@ from dataclasses import field
 from typing import Protocol
 
 from nessie.base.records import dataclass
-from nessie.cudagen.cpu.operators import TYPES, Value
+from nessie.cudagen.cpu.operators import COMPARED, COMPUTED, TYPES, Value
 from nessie.cudagen.cpu.rewrites.ranges import fixed, moved_by
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.nodes import Const, Exp, For, If, Let, Load, Name, Op, Set, Stmt, Store
@@ -27,10 +27,6 @@ from nessie.cudagen.loops.walk import bound_names, expressions, parts, statement
 LANES = 4
 KEPT = ("int", "float")                         # types of elements that are as wide as a lane
 TYPED = (*KEPT, "bool")
-COMPARED = {"<": ("slt", "olt"), "<=": ("sle", "ole"), ">": ("sgt", "ogt"), ">=": ("sge", "oge"), "==": ("eq", "oeq"),
-            "/=": ("ne", "une")}
-COMPUTED = {("+", "int"): "add", ("-", "int"): "sub", ("*", "int"): "mul", ("+", "float"): "fadd",
-            ("-", "float"): "fsub", ("*", "float"): "fmul", ("and", "bool"): "and", ("or", "bool"): "or"}
 TABLE = "@compaction"
 
 
@@ -138,7 +134,7 @@ def type_of(exp: Exp, found: Compaction, printer: Printer) -> str | None:
                 return None
             if name in COMPARED and types[0] in KEPT:
                 return "bool"
-            return types[0] if (name, types[0]) in COMPUTED else None
+            return types[0] if types[0] in COMPUTED.get(name, ()) else None
         case Op("not", (a,)):
             return "bool" if type_of(a, found, printer) == "bool" else None
     return None
@@ -213,7 +209,7 @@ class Writer:
                     of_ints, of_floats = COMPARED[name]
                     instruction = f"fcmp {of_floats}" if type_ == "float" else f"icmp {of_ints}"
                     return printer.emit(f"{instruction} {vector(type_)} {left}, {right}"), "bool"
-                return printer.emit(f"{COMPUTED[name, type_]} {vector(type_)} {left}, {right}"), type_
+                return printer.emit(f"{COMPUTED[name][type_]} {vector(type_)} {left}, {right}"), type_
         value = printer.value(exp)
         return self.alike(value), value.type
 

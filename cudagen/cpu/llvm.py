@@ -391,7 +391,7 @@ class FunctionPrinter:
         if op in EXACT and (given := self.as_singles(values)) is not None:
             return self.widened(EXACT[op](self, given))
         if op in COMPARED and (given := self.as_singles(values)) is not None:
-            return Value(self.emit(f"fcmp {COMPARED[op]} float {given[0]}, {given[1]}"), "bool")
+            return Value(self.emit(f"fcmp {COMPARED[op][1]} float {given[0]}, {given[1]}"), "bool")
         return apply(self, op, values)
 
     def rounded(self, exp: Exp) -> Value:

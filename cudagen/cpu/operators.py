@@ -217,13 +217,16 @@ ROUNDED: dict[str, Single] = {          # what `float32` of the operator is, whe
     "sqrt": single_function("llvm.sqrt.f32"),
     **{row.name: single_function(f"{row.c}f") for row in FUNCTIONS if row.name != "sqrt"},
 }
-COMPARED = {"==": "oeq", "/=": "une", "<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}
+COMPARED = {"==": ("eq", "oeq"), "/=": ("ne", "une"), "<": ("slt", "olt"), "<=": ("sle", "ole"), ">": ("sgt", "ogt"),
+            ">=": ("sge", "oge")}           # conditions of ints, chars and bools; of floats
+COMPUTED = {"+": {"int": "add", "float": "fadd"}, "-": {"int": "sub", "float": "fsub"},
+            "*": {"int": "mul", "float": "fmul"}, "and": {"int": "and", "bool": "and"},
+            "or": {"int": "or", "bool": "or"}, "xor": {"int": "xor", "bool": "xor"}}        # one instruction each
 
 
 OPERATORS: dict[str, Operator] = {
-    "+": by_type(int="add", float="fadd"),
-    "-": by_type(int="sub", float="fsub"),
-    "*": by_type(int="mul", float="fmul"),
+    **{name: by_type(**instructions) for name, instructions in COMPUTED.items()},
+    **{name: compare(*conditions) for name, conditions in COMPARED.items()},
     "/": divide,
     "rem": remainder,
     "mod": modulo,
@@ -231,15 +234,6 @@ OPERATORS: dict[str, Operator] = {
     "abs": absolute,
     "max": extreme("max"),
     "min": extreme("min"),
-    "==": compare("eq", "oeq"),
-    "/=": compare("ne", "une"),
-    "<": compare("slt", "olt"),
-    "<=": compare("sle", "ole"),
-    ">": compare("sgt", "ogt"),
-    ">=": compare("sge", "oge"),
-    "and": by_type(int="and", bool="and"),
-    "or": by_type(int="or", bool="or"),
-    "xor": by_type(int="xor", bool="xor"),
     "not": complement,
     "lshift": shift("shl"),
     "rshift": shift("ashr"),

@@ -195,15 +195,14 @@ class DeviceMemory(Pooled):
         if block.known:
             self.driver.await_others({ANY_STREAM})
 
-    def zeros(self, sizes: Sequence[int]) -> list[Array]:
-        """Arrays of so many bytes that are 0, as whole words, in one piece of memory that is filled at once. The first
-        array has it: to give that back gives back all."""
+    def zeros(self, sizes: Sequence[int]) -> list[Block]:
+        """Blocks of so many bytes that are 0, in one piece of memory that is filled at once. The first block has it: to
+        give that back gives back all."""
         *places, end = accumulate([-(-size // APART) * APART for size in sizes], initial=0)
         whole = self.take("int", end // WORD)
         if end:
             self.driver.fill(whole.buffer.address, np.int64(0), end // WORD)
-        blocks = [whole.buffer, *[Block(whole.buffer.address + place, None, 0) for place in places[1:]]]
-        return [Array("int", size // WORD, block) for size, block in zip(sizes, blocks, strict=True)]
+        return [whole.buffer, *[Block(whole.buffer.address + place, None, 0) for place in places[1:]]]
 
     def trim(self) -> None:
         self._take_back()
@@ -259,15 +258,16 @@ class GpuLauncher(Launcher):
                        or any(map(reads_cells, (plan.elements, *lengths.values()))))
 
     def step(self, phase: Phase, format_: str, fails: bool) -> PreparedPhase:
-        zeroed = {buffer.name for buffer in phase.buffers if self.is_zeroed(buffer)}
-        self.zeroed += [taken for taken in self.buffers(phase) if taken.name in zeroed]
+        taken: dict[bool, list[Taken]] = {True: [], False: []}              # by whether it is zeroed
+        for buffer, made in zip(phase.buffers, self.buffers(phase), strict=True):
+            taken[self.is_zeroed(buffer)].append(made)
+        self.zeroed += taken[True]
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
                  *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
         arguments = tuple([self.slot(a.name) if isinstance(a, loops.Name) else size_function(a, self.slots)
                            for a in phase.arguments])
-        return PreparedPhase(tuple([taken for taken in self.buffers(phase) if taken.name not in zeroed]),
-                             phase.function, arguments, struct.Struct(f"@{format_}"), self.chunks(phase),
-                             any(map(reads_cells, sizes)), fails)
+        return PreparedPhase(tuple(taken[False]), phase.function, arguments, struct.Struct(f"@{format_}"),
+                             self.chunks(phase), any(map(reads_cells, sizes)), fails)
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words: list[Any] = [0] * len(self.slots)
@@ -300,10 +300,12 @@ class GpuLauncher(Launcher):
 
     def zeros(self, device: Gpu, words: list[Any]) -> dict[str, Array]:
         """The cells and the other buffers that begin with 0, whose addresses go to `words`."""
-        names = [*(["cells"] if self.plan.cells else []), *(buffer.name for buffer in self.zeroed)]
-        sizes = [*([WORD * self.plan.cells] if self.plan.cells else []),
-                 *(buffer.size(words, []) * DTYPES[buffer.base].itemsize for buffer in self.zeroed)]
-        arrays = dict(zip(names, device.memory.zeros(sizes), strict=True)) if names else {}
+        wanted = [*([("cells", "int", self.plan.cells)] if self.plan.cells else []),
+                  *[(buffer.name, buffer.base, buffer.size(words, [])) for buffer in self.zeroed]]
+        if not wanted:
+            return {}
+        blocks = device.memory.zeros([length * DTYPES[base].itemsize for _, base, length in wanted])
+        arrays = {name: Array(base, length, block) for (name, base, length), block in zip(wanted, blocks, strict=True)}
         for buffer in self.zeroed:
             words[buffer.slot] = arrays[buffer.name].buffer.address
         return arrays

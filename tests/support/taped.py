@@ -85,11 +85,11 @@ class Exact(DeviceMemory):
         size = length * DTYPES[base].itemsize
         return Array(base, length, Block(self.driver.allocate(size), None, 1))
 
-    def zeros(self, sizes: Sequence[int]) -> list[Array]:
+    def zeros(self, sizes: Sequence[int]) -> list[Block]:
         arrays = [self.take("bool", size) for size in sizes]
         for array in filter(lambda array: array.length, arrays):
             self.driver.fill(array.buffer.address, np.int8(0), array.length)
-        return [Array("int", array.length // 8, array.buffer) for array in arrays]
+        return [array.buffer for array in arrays]
 
     def give(self, array: Array) -> None:
         if array.buffer.size:

@@ -31,7 +31,17 @@ from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.text import parse
 from nessie.cudagen.skeletons.cpu.order import order_of, walks_of_keys
 from nessie.cudagen.skeletons.cuda.blocks import WARP, WARPS, grid
-from nessie.cudagen.skeletons.cuda.order_text import ABOUT, BITS, ENCODE, GATHER, ORDER, SEGMENTS, STARTS, pass_text
+from nessie.cudagen.skeletons.cuda.order_text import (
+    ABOUT,
+    BITS,
+    ENCODE,
+    GATHER,
+    PASS,
+    SCAN,
+    SEGMENTS,
+    STARTS,
+    pass_holes,
+)
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.lambda_cu import nodes as ir
 
@@ -77,14 +87,15 @@ class Sort:
         self.tiles = op("/", op("+", size, integer(TILE - 1)), integer(TILE))
         self.places = {"tickets": self.passes * VALUES, "alike": self.passes * (VALUES + 1),
                        "moves": self.passes * (VALUES + 2)}
-        self.functions = [*self.parsed(STARTS, steps=WARPS, last=self.passes),
-                          *self.parsed(pass_text(EACH, WARP, WARPS))]
+        scan = SCAN.format(warp=WARP)
+        self.functions = [*self.parsed(STARTS, scan=scan),
+                          *self.parsed(PASS, scan=scan, **pass_holes(EACH, WARP, WARPS))]
         self.phases: list[Phase] = []
         self.bits, self.order, self.counts, self.status = [
             f"{name}_{use}" for use in ("bits", "order", "counts", "status")]
 
     def parsed(self, text: str, **holes: object) -> tuple[loops.Function, ...]:
-        functions = parse(text.format(name=self.name, tile=TILE, threads=THREADS, values=VALUES, warp=WARP,
+        functions = parse(text.format(name=self.name, tile=TILE, threads=THREADS, values=VALUES, warp=WARP, warps=WARPS,
                                       unless_stopped=UNLESS_STOPPED, total=self.places["moves"] + self.passes,
                                       **self.places, **holes)).functions
         return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in functions)
@@ -99,7 +110,7 @@ class Sort:
         last = "code == -1 ? -1 : not(code)" if base == "float" else "not(code)"
         self.functions += self.parsed(
             ENCODE, type="int" if base == "float" else base, code=BITS[base], turned=last if descending else "code",
-            counted=counted("turned", 0, self.key_passes), bins=self.key_passes * VALUES)
+            counted=counted("turned", self.key_passes), bins=self.key_passes * VALUES)
         buffers = (*[Buffer(name, "int", op("*", integer(2), self.size)) for name in (self.bits, self.order)],
                    Buffer(self.counts, "int", integer(self.places["moves"] + self.passes + 1), 0),
                    Buffer(self.status, "int", op("*", integer(VALUES), self.tiles), 0))
@@ -120,7 +131,7 @@ class Sort:
                                                                   integer(VALUES ** place))))
                   for place in range(SEGMENT_PASSES)]
         self.functions += self.parsed(
-            SEGMENTS, counted=counted("least", self.key_passes, SEGMENT_PASSES, "segments"), first=self.key_passes,
+            SEGMENTS, counted=counted("least", SEGMENT_PASSES, "segments"), first=self.key_passes,
             bins=SEGMENT_PASSES * VALUES)
         self.phase("segments", (self.size, segments, offsets, self.order, self.bits, self.counts), grid(self.size))
         last: loops.Exp = integer(self.key_passes)
@@ -132,17 +143,17 @@ class Sort:
 
     def result(self, base: str, keys: str, result: str, values: bool) -> None:
         """The keys, or their positions, in order."""
-        self.functions += self.parsed(GATHER, type=base) if values else self.parsed(ORDER)
+        self.functions += (
+            self.parsed(GATHER, type=base, parameters=f"{base}[] keys, ", value="keys[position]") if values else
+            self.parsed(GATHER, type="int", parameters="", value="position"))
         arguments = (self.size, *((keys,) if values else ()), self.order, self.counts, result)
         self.phase("gather", arguments, grid(self.size), (Buffer(result, base if values else "int", self.size),))
 
 
-def counted(word: str, first: int, passes: int, least: str = "") -> str:
+def counted(word: str, passes: int, least: str = "") -> str:
     """Statements that count the word's digits; of those of numbers below `least` only as many as these can have."""
     lines = []
     for place in range(passes):
         add = f"atomic add(digits[{place * VALUES} + (rshift({word}, {8 * place}) and {VALUES - 1})], 1);"
         lines.append(f"if ({least} > {VALUES ** place}) {{ {add} }}" if least else add)
     return "\n    ".join(lines)
-
-

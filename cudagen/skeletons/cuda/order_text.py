@@ -41,25 +41,27 @@ cuda {name}_encode(int n, {type}[] keys, writable int[] bits, writable int[] cou
 }}
 """
 
+SCAN = """for (k = 0; k < 5; k += 1) {{
+    int step = lshift(1, k);
+    int below = shuffle up(through, step);
+    if (lane >= step) {{
+      through = through + below;
+    }}
+  }}
+  if (lane == {warp} - 1) {{
+    warps[threadIdx / {warp}] = through;
+  }}"""                                 # of each warp; its last lane leaves what the warp comes to
+
 STARTS = """
 cuda {name}_starts(int n, int first, int last, writable int[] counts, int[] errors) {{
-  shared int warps[{steps}];
+  shared int warps[{warps}];
   {unless_stopped}
   int lane = threadIdx and {warp} - 1;
   var int moves = counts[{total}];
   for (p = first; p < last; p += 1) {{
     int count = counts[p * {values} + threadIdx];
     var int through = count;
-    for (k = 0; k < 5; k += 1) {{
-      int step = lshift(1, k);
-      int below = shuffle up(through, step);
-      if (lane >= step) {{
-        through = through + below;
-      }}
-    }}
-    if (lane == {warp} - 1) {{
-      warps[threadIdx / {warp}] = through;
-    }}
+    {scan}
     if (count == n) {{
       counts[{alike} + p] = 1;
     }}
@@ -82,82 +84,73 @@ cuda {name}_starts(int n, int first, int last, writable int[] counts, int[] erro
 """
 
 PASS = """
-cuda {{name}}_pass(int number, int shift, int n, writable int[] bits, writable int[] order, writable int[] counts,
-                   writable int[] status, int[] errors) {{{{
+cuda {name}_pass(int number, int shift, int n, writable int[] bits, writable int[] order, writable int[] counts,
+                   writable int[] status, int[] errors) {{
   shared int counters[{counters}];
-  shared int held[{{tile}}];
-  shared int begins[{{values}}];
-  shared int goes[{{values}}];
+  shared int held[{tile}];
+  shared int begins[{values}];
+  shared int goes[{values}];
   shared int warps[{warps}];
   shared int drawn[1];
-  {{unless_stopped}}
-  if (counts[{{alike}} + number] /= 0) {{{{
+  {unless_stopped}
+  if (counts[{alike} + number] /= 0) {{
     return;
-  }}}}
-  if (threadIdx == 0) {{{{
-    ticket = atomic add(counts[{{tickets}} + number], 1);
+  }}
+  if (threadIdx == 0) {{
+    ticket = atomic add(counts[{tickets} + number], 1);
     drawn[0] = ticket;
-  }}}}
-  for (c = threadIdx; c < {counters}; c += {{threads}}) {{{{
+  }}
+  for (c = threadIdx; c < {counters}; c += {threads}) {{
     counters[c] = 0;
-  }}}}
+  }}
   barrier;
   int tile = drawn[0];
-  int low = tile * {{tile}};
-  int moves = counts[{{moves}} + number];
+  int low = tile * {tile};
+  int moves = counts[{moves} + number];
   int here = (moves and 1) * n;
   int there = n - here;
-  int lane = threadIdx and {{warp}} - 1;
-  int row = threadIdx / {{warp}} * {{values}};
-  int base = low + threadIdx / {{warp}} * {run} + lane;
+  int lane = threadIdx and {warp} - 1;
+  int row = threadIdx / {warp} * {values};
+  int base = low + threadIdx / {warp} * {run} + lane;
   int lower = lshift(1, lane) - 1;
-  note "each warp has {run} elements side by side, each lane one of {{warp}}";
+  note "each warp has {run} elements side by side, each lane one of {warp}";
   {loads}
   note "the rank of each element among those of its warp with its digit: lanes vote on its bits";
   {ranks}
   barrier;
   note "each thread has a value of the digit: how often the warps have it, one after another";
   var int total = 0;
-  for (w = 0; w < {warps}; w += 1) {{{{
-    int of_warp = counters[w * {{values}} + threadIdx];
-    counters[w * {{values}} + threadIdx] = total;
+  for (w = 0; w < {warps}; w += 1) {{
+    int of_warp = counters[w * {values} + threadIdx];
+    counters[w * {values} + threadIdx] = total;
     total = total + of_warp;
-  }}}}
+  }}
   int tag = lshift(4 * (number + 1), 48);
-  int place = tile * {{values}} + threadIdx;
+  int place = tile * {values} + threadIdx;
   atomic exchange(status[place], tag + lshift(1, 48) + total);
   var int through = total;
-  for (k = 0; k < 5; k += 1) {{{{
-    int step = lshift(1, k);
-    int below = shuffle up(through, step);
-    if (lane >= step) {{{{
-      through = through + below;
-    }}}}
-  }}}}
-  if (lane == {{warp}} - 1) {{{{
-    warps[threadIdx / {{warp}}] = through;
-  }}}}
+  {scan}
   barrier;
   var int before = through - total;
-  for (v = 0; v < threadIdx / {{warp}}; v += 1) {{{{
+  for (v = 0; v < threadIdx / {warp}; v += 1) {{
     before = before + warps[v];
-  }}}}
+  }}
   note "how often the tiles before have the value: each one's own count, up to one that knows all before it";
   var int earlier = 0;
   var int look = tile - 1;
-  while (look >= 0) {{{{
-    int told = relaxed status[look * {{values}} + threadIdx];
+  while (look >= 0) {{
+    int told = relaxed status[look * {values} + threadIdx];
     int what = rshift(told, 48) - 4 * (number + 1);
-    if (what == 1 or what == 2) {{{{
+    if (what == 1 or what == 2) {{
       earlier = earlier + (told and {most});
       look = what == 2 ? -1 : look - 1;
-    }}}} else {{{{
+    }} else {{
       pause;
-    }}}}
-  }}}}
+    }}
+  }}
   atomic exchange(status[place], tag + lshift(2, 48) + earlier + total);
   begins[threadIdx] = before;
-  goes[threadIdx] = counts[number * {{values}} + threadIdx] + earlier - before;
+  goes[threadIdx] = counts[number * {values} + threadIdx] + earlier - before;
   barrier;
   note "the elements go by way of shared memory, where equal digits lie side by side; first their bits";
   {puts}
@@ -168,7 +161,7 @@ cuda {{name}}_pass(int number, int shift, int n, writable int[] bits, writable i
   {puts_of_order}
   barrier;
   {stores_of_order}
-}}}}
+}}
 """
 
 LOAD = """int at{k} = base + {off};
@@ -218,17 +211,16 @@ STORE_OF_ORDER = """if (low + from{k} < n) {{
   }}"""
 
 
-def pass_text(each: int, warp: int, warps: int) -> str:
-    """The text of a pass whose threads have so many elements each, with the holes that all texts have."""
+def pass_holes(each: int, warp: int, warps: int) -> dict[str, object]:
+    """What stands in the holes of a pass whose threads have so many elements each."""
     def lines(text: str, step: int) -> str:
-        found = [text.format(k=k, off=k * step, votes="\n  ".join([VOTE.format(k=k, b=b) for b in range(8)]))
-                 for k in range(each)]
-        return "\n  ".join(found).replace("{", "{{").replace("}", "}}")
+        return "\n  ".join([text.format(k=k, off=k * step, votes="\n  ".join([VOTE.format(k=k, b=b) for b in range(8)]))
+                            for k in range(each)])
 
     threads = warp * warps
-    return PASS.format(counters=256 * warps, warps=warps, run=warp * each, most=2 ** 48 - 1, loads=lines(LOAD, warp),
-                       ranks=lines(RANK, warp), puts=lines(PUT, warp), stores=lines(STORE, threads),
-                       puts_of_order=lines(PUT_OF_ORDER, warp), stores_of_order=lines(STORE_OF_ORDER, threads))
+    return {"counters": 256 * warps, "run": warp * each, "most": 2 ** 48 - 1, "loads": lines(LOAD, warp),
+            "ranks": lines(RANK, warp), "puts": lines(PUT, warp), "stores": lines(STORE, threads),
+            "puts_of_order": lines(PUT_OF_ORDER, warp), "stores_of_order": lines(STORE_OF_ORDER, threads)}
 
 
 SEGMENTS = """
@@ -270,23 +262,21 @@ cuda {name}_segments(int n, int segments, int[] offsets, int[] order, writable i
 }}
 """
 
-PLACE = """
-cuda {{name}}_gather(int n, {parameters}int[] order, int[] counts, writable {type}[] result, int[] errors) {{{{
-  {{unless_stopped}}
-  int moves = counts[{{total}}];
+GATHER = """
+cuda {name}_gather(int n, {parameters}int[] order, int[] counts, writable {type}[] result, int[] errors) {{
+  {unless_stopped}
+  int moves = counts[{total}];
   int here = (moves and 1) * n;
-  int stride = gridDim * {{threads}};
-  for (i = blockIdx * {{threads}} + threadIdx; i < n; i += stride) {{{{
+  int stride = gridDim * {threads};
+  for (i = blockIdx * {threads} + threadIdx; i < n; i += stride) {{
     var int position = i;
-    if (moves > 0) {{{{
+    if (moves > 0) {{
       position = order[here + i];
-    }}}}
+    }}
     result[i] = {value};
-  }}}}
-}}}}
+  }}
+}}
 """
-ORDER = PLACE.format(parameters="", type="int", value="position")
-GATHER = PLACE.format(parameters="{type}[] keys, ", type="{type}", value="keys[position]")
 
 ABOUT = {
     "encode": "Each key becomes bits that order as it does; how often has each digit, eight bits, each value?",
