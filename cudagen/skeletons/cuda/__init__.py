@@ -11,4 +11,5 @@
     last_writes     PERMUTE where the last write wins
     order           ORDER: keys by a walk, then a radix sort
     order_text      the text of its functions
+    models/         what blocks tell each other, as models for SPIN
 """
