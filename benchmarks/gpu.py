@@ -51,7 +51,7 @@ from nessie.pipeline import Job, pass_named  # noqa: E402
 from nessie.running.targets import Target  # noqa: E402
 from nessie.syntax.parser import parse_type  # noqa: E402
 
-SIZES = {"cuda": 1 << 26, "cudasim": 5000}      # elements, unless told otherwise
+SIZES = {"cuda": 1 << 28, "cudasim": 5000}      # elements, unless told otherwise
 WARM = 2                                        # runs that nobody times
 SEED = 1
 MISUSED = 2
@@ -105,7 +105,7 @@ def parsed_options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(w.name for w in WORKLOADS))
     parser.add_argument("--target", choices=("cuda", "cudasim"), default="cuda")
-    parser.add_argument("--size", type=positive, help="elements (default: 2**26, or as many as fit; cudasim: 5000)")
+    parser.add_argument("--size", type=positive, help="elements (default: 2**28, or as many as fit; cudasim: 5000)")
     parser.add_argument("--rounds", type=positive, default=20, help="runs that are timed (default: 20)")
     parser.add_argument("--tests", metavar="EXPR", help="run the tests with these names (pytest -k); none: none")
     parser.add_argument("--save", help="a file for the table (default: one in results/, for the card)")
@@ -258,12 +258,17 @@ def one_measured(workload: Workload, size: int, target: Target, rounds: int, pee
 
 def program_of(workload: Workload) -> GpuProgram:
     """Compiled for GPUs."""
+    built: GpuProgram = compiled(workload, "link")
+    return built
+
+
+def compiled(workload: Workload, last: str) -> Any:
+    """As it is after the pass of this name."""
     source = Source(workload.name, workload.program)
     type_ = parse_type(Source("type", workload.type)) if workload.type else None
     job = Job(entry=workload.entry, argument=type_, target="cuda")
     form = FUSED if workload.lambda_cu else TEXT
-    built: GpuProgram = compile_program(job, form, read(form, source), pass_named("link"))
-    return built
+    return compile_program(job, form, read(form, source), pass_named(last))
 
 
 def difference(found: list[Any], expected: list[Any]) -> str:
