@@ -27,6 +27,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from time import monotonic
@@ -80,8 +81,9 @@ def steps(run: str, out: Path) -> list[Step]:
                      120)]
     if run == "test":
         tests = sorted(str(path) for path in (ROOT / "tests" / "gpu").glob("test_on_gpu*.py"))
-        return [Step("tests", (sys.executable, "-m", "pytest", "-q", "--maxfail=30", "-p", "no:cacheprovider", "--on",
-                               "cuda", *tests), 200),
+        at_once = ("-n", "8") if find_spec("xdist") else ()
+        return [Step("tests", (sys.executable, "-m", "pytest", "-q", "--maxfail=30", "-p", "no:cacheprovider", *at_once,
+                               "--on", "cuda", *tests), 200),
                 *(Step(tool, ("compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *NESSIE, "run", example,
                               "--target", "cuda"), 40) for tool in SANITIZERS)]
     return [Step("table", (*TABLE, "--save", str(out / "table.txt")), 150),

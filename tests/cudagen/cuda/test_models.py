@@ -19,7 +19,7 @@ from test_skeletons import cuda_kernel
 FOLDER = ROOT / "cudagen" / "skeletons" / "cuda" / "models"
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 MISSING = [what for what, found in (("spin", shutil.which("spin")), ("a C compiler", COMPILER)) if not found]
-PATIENCE, MEMORY = 250, 6000                        # seconds, megabytes; the largest search takes 20, and 2400
+PATIENCE, MEMORY = 250, 6000                        # seconds, megabytes; the largest search takes 8, and 500
 SMALL = 8                                           # tiles times blocks at work of searches that CI makes, too
 
 KEPT = " (KEPT)"

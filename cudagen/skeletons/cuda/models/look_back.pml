@@ -13,7 +13,7 @@
    safe  -DTILES=6 -DAT_WORK=2 -DKEPT
    safe  -DTILES=4 -DAT_WORK=2 -DSEGMENTS
    safe  -DTILES=4 -DAT_WORK=2 -DSEGMENTS -DKEPT
-   safe  -DTILES=6 -DAT_WORK=2 -DSEGMENTS -DKEPT
+   safe  -DTILES=5 -DAT_WORK=2 -DSEGMENTS -DKEPT
    ends  -DTILES=4 -DAT_WORK=2
    ends  -DTILES=4 -DAT_WORK=2 -DSEGMENTS
 
@@ -42,7 +42,9 @@
      g  volatile prefixes
      h  volatile aggregates
      k  prefixes =
-     l  store_release status 2                                                                                   */
+     l  store_release status 2
+     -  atomic_add_ordered tickets (KEPT)
+     -  atomicExch tickets (KEPT)                                                                                */
 #ifndef GROUP
 #define GROUP 2
 #endif
