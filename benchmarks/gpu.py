@@ -46,7 +46,7 @@ from nessie.cudagen.cuda.link import GpuProgram  # noqa: E402
 from nessie.cudagen.cuda.nvidia import compiler, detection  # noqa: E402
 from nessie.cudagen.cuda.nvidia.usage import table  # noqa: E402
 from nessie.driver import compile_program  # noqa: E402
-from nessie.forms import FUSED, TEXT, read  # noqa: E402
+from nessie.forms import FUSED, TEXT, Form, read  # noqa: E402
 from nessie.pipeline import Job, pass_named  # noqa: E402
 from nessie.running.targets import Target  # noqa: E402
 from nessie.syntax.parser import parse_type  # noqa: E402
@@ -152,11 +152,16 @@ def unusable(options: argparse.Namespace) -> tuple[str, str] | None:
     return None
 
 
+def pytest_on(target: str, *options: str) -> list[str]:
+    """The command that runs the tests of GPUs on the target."""
+    return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--on", target, *options,
+            *(str(path) for path in sorted((ROOT / "tests" / "gpu").glob("test_on_gpu*.py")))]
+
+
 def run_tests(options: argparse.Namespace) -> tuple[bool, str]:
     """Runs them in a process of their own: have they passed? And pytest's last line."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--on", options.target,
-               "-o", f"faulthandler_timeout={SHOWN_AFTER}", *(["-k", options.tests] if options.tests else []),
-               *(str(path) for path in sorted((ROOT / "tests" / "gpu").glob("test_on_gpu*.py")))]
+    command = pytest_on(options.target, "-o", f"faulthandler_timeout={SHOWN_AFTER}",
+                        *(["-k", options.tests] if options.tests else []))
     last = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
                           env={**os.environ, "NESSIE_TESTS": "ci"}) as tests:
@@ -258,17 +263,16 @@ def one_measured(workload: Workload, size: int, target: Target, rounds: int, pee
 
 def program_of(workload: Workload) -> GpuProgram:
     """Compiled for GPUs."""
-    built: GpuProgram = compiled(workload, "link")
+    built: GpuProgram = compile_program(*written(workload), pass_named("link"))
     return built
 
 
-def compiled(workload: Workload, last: str) -> Any:
-    """As it is after the pass of this name."""
+def written(workload: Workload) -> tuple[Job, Form[Any], Any]:
+    """How it is to be compiled, its form, and the program as it is written."""
     source = Source(workload.name, workload.program)
     type_ = parse_type(Source("type", workload.type)) if workload.type else None
-    job = Job(entry=workload.entry, argument=type_, target="cuda")
     form = FUSED if workload.lambda_cu else TEXT
-    return compile_program(job, form, read(form, source), pass_named(last))
+    return Job(entry=workload.entry, argument=type_, target="cuda"), form, read(form, source)
 
 
 def difference(found: list[Any], expected: list[Any]) -> str:

@@ -26,7 +26,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -37,16 +37,17 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 import numpy as np  # noqa: E402
-from gpu import SEED, compiled  # noqa: E402
+from gpu import SEED, pytest_on, written  # noqa: E402
 from gpu_workloads import WORKLOADS  # noqa: E402
 from resident import Resident  # noqa: E402
 
 from nessie.base.system.deep import run_deep  # noqa: E402
 from nessie.cudagen.cuda.cudasim import compiler as cudasim  # noqa: E402
-from nessie.cudagen.cuda.cudasim.counted import LOAD, STORE, counted  # noqa: E402
+from nessie.cudagen.cuda.cudasim.counted import LOAD, STORE  # noqa: E402
 from nessie.cudagen.cuda.cudasim.counting import Counting  # noqa: E402
 from nessie.cudagen.cuda.nvidia import detection  # noqa: E402
 from nessie.cudagen.cuda.nvidia.usage import table  # noqa: E402
+from nessie.running.counting import counting_program  # noqa: E402
 
 SECONDS = 240                           # of a run
 MISUSED = 2
@@ -80,10 +81,8 @@ def steps(run: str, out: Path) -> list[Step]:
                 Step("table", (*TABLE, "--save", str(out / "first.txt"), "map", "copy", "reduce", "scan", "filter"),
                      120)]
     if run == "test":
-        tests = sorted(str(path) for path in (ROOT / "tests" / "gpu").glob("test_on_gpu*.py"))
         at_once = ("-n", "8") if find_spec("xdist") else ()
-        return [Step("tests", (sys.executable, "-m", "pytest", "-q", "--maxfail=30", "-p", "no:cacheprovider", *at_once,
-                               "--on", "cuda", *tests), 200),
+        return [Step("tests", tuple(pytest_on("cuda", "-q", "--maxfail=30", *at_once)), 200),
                 *(Step(tool, ("compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *NESSIE, "run", example,
                               "--target", "cuda"), 40) for tool in SANITIZERS)]
     return [Step("table", (*TABLE, "--save", str(out / "table.txt")), 150),
@@ -182,11 +181,10 @@ def counts(name: str, size: int) -> Sectors:
     if not cudasim.found():
         return {}
     [workload] = [w for w in WORKLOADS if w.name == name]
-    module = compiled(workload, "unread")
-    text = counted(module)
-    driver = Counting(text.points)
+    built, points = counting_program(*written(workload))
+    driver = Counting(points)
     arguments = workload.given(*workload.arguments(np.random.default_rng(SEED), size))
-    run_deep(lambda: Resident(replace(compiled(workload, "link"), text=text.text), driver, arguments, 1 << 40).run())
+    run_deep(lambda: Resident(built, driver, arguments, 1 << 40).run())
     sums = defaultdict[tuple[str, str], list[int]](lambda: [0, 0])
     for access in driver.accesses():
         if not access.point.shared and access.point.kind in (LOAD, STORE):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import Origin, Span, user_span
@@ -19,7 +19,7 @@ from nessie.cudagen.cuda.cudasim.counting import CALLS, Access, Counting, Counti
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.loops.module import Module
 from nessie.driver import steps
-from nessie.forms import GPU_CODE, LOOPS, MONO
+from nessie.forms import GPU_CODE, LOOPS, MONO, Form
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_names, space_names, space_of
 from nessie.pipeline import Job, stages, stages_between
@@ -63,19 +63,24 @@ class CountingTarget(Target):
         return tuple([found for built, driver in self.runs for found in kernel_counts(built, driver)])
 
     def compiled(self, job: Job, program: mono.Program) -> Built:
-        passes = stages_between(job, MONO, stages(job)[-1])
-        made = {step.ran.output.name: step.program for step in steps(job, MONO, program, passes)}
-        module, built = made[LOOPS.name], made[GPU_CODE.name]
-        assert isinstance(module, Module) and isinstance(built, GpuProgram)
-        text = counted(module)
-        self.points = text.points
-        return replace(built, text=text.text)
+        built, self.points = counting_program(job, MONO, program)
+        return built
 
     def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
         assert isinstance(built, GpuProgram)
         driver = Counting(self.points)
         self.runs.append((built, driver))
         return CountingGpu(built, driver)
+
+
+def counting_program(job: Job, form: Form[Any], program: Any) -> tuple[GpuProgram, tuple[Point, ...]]:
+    """The program, which is of this form, compiled for GPUs so that its kernels count; their points."""
+    passes = stages_between(job, form, stages(job)[-1])
+    made = {step.ran.output.name: step.program for step in steps(job, form, program, passes)}
+    module, built = made[LOOPS.name], made[GPU_CODE.name]
+    assert isinstance(module, Module) and isinstance(built, GpuProgram)
+    text = counted(module)
+    return replace(built, text=text.text), text.points
 
 
 def kernel_counts(built: GpuProgram, driver: Counting) -> list[KernelCounts]:
