@@ -93,12 +93,14 @@ class Code:
 
     @contextmanager
     def block(self) -> Iterator[list[loops.Stmt]]:
-        """A nested block: what is learnt in it is forgotten at its end, that nothing has failed before it, too."""
+        """A nested block: what is learnt in it is forgotten at its end, that nothing has failed before it, too, and at
+        which index it is."""
         outer, self.statements = self.statements, []
+        index = self.order_index
         once, self.once = self.once, dict(self.once)
         mark, fails = len(self._trail), self.fails
         yield self.statements
-        self.statements, self.fails, self.once = outer, self.fails or fails, once
+        self.statements, self.fails, self.once, self.order_index = outer, self.fails or fails, once, index
         for key in self._trail[mark:]:
             del self.known[key]
         del self._trail[mark:]
@@ -184,10 +186,15 @@ class Code:
         body = tuple(self.statements)
         if self.fails:
             shared = sum(isinstance(statement, loops.Shared) for statement in body)      # at the top
-            body = (*body[:shared], loops.Var("failed", "int", integer(NO_FAILURE)), *body[shared:], *self._report())
+            body = (*body[:shared], loops.Var("failed", "int", integer(NO_FAILURE)), *body[shared:], self._report())
         return loops.Function(name, kind, first + tuple(self.parameters.values()), body, (), origin=origin)
 
-    def _report(self) -> tuple[loops.Stmt, ...]:
+    def record_failures(self) -> None:
+        """Those so far go to the error word here, not only at the end."""
+        if self.fails:
+            self.add(self._report())
+
+    def _report(self) -> loops.Stmt:
         failed = loops.Name("failed")
         record = loops.Atomic("min", self.array("errors", "int", writable=True), integer(FAILURE), failed)
-        return (loops.If(op("<", failed, integer(NO_FAILURE)), (record,)),)
+        return loops.If(op("<", failed, integer(NO_FAILURE)), (record,))

@@ -140,6 +140,10 @@ def finish(kernel: Kernel, blocks: loops.Exp) -> None:
     many = blocks_here(code, blocks) if sweep.states else integer(0)
     if totals:
         add_parts(kernel, sweep, totals, many)
+        if code.fails:
+            code.note("what any thread of the block has found to fail is recorded before one looks for failures")
+            code.record_failures()
+            code.add(loops.Barrier())
     with code.block() as first:
         through_last(code, [(state, sweep.variables[state.name]) for state in ended], "", many)
         for step in kernel.walk.steps:

@@ -28,10 +28,10 @@ from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.device import Gpu
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host import host
-from nessie.cudagen.host.device import NO_FAILURE, Array, OutOfMemory
+from nessie.cudagen.host.device import INDEX_BITS, NO_FAILURE, STOPPED, Array, OutOfMemory
 from nessie.cudagen.host.translate import translate
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import ArrayResult, Buffer, Input, Phase, Plan, ScalarResult
+from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Input, Phase, Plan, ScalarResult
 from nessie.lambda_cu.text.parser import parse_kernel
 from nessie.running.targets import Target
 from nessie.tool.cli import main
@@ -230,6 +230,21 @@ def test_kernels_after_a_failure_are_launched_and_do_nothing() -> None:
         for other in ("reference none", "cpu none"):
             assert executors.agree(found, executors.outcome(program, other, arguments)), found
         assert device.stats.launches > 3 and driver.waited.count("read") <= 3, driver.waited
+
+
+@SEEDS
+def test_what_fails_while_blocks_parts_are_added_up_stops_the_kernels_behind(seed: int) -> None:
+    """Only one thread comes upon it, which is not the one that looks for failures, nor of its warp."""
+    kernel = parse_kernel("""kernel K (n : int, xs : [int; n]) {
+        let t = REDUCE { i => xs[i] using xs } (0)
+            { (x, y) => if x == 0 and y == 777 then fail s1 : int else x + y } (n)
+        return t }""")
+    n, block = 60 * THREADS, 40
+    xs = np.zeros(n, np.int64)
+    xs[block * THREADS:(block + 1) * THREADS] = [1] * 255 + [522]
+    device = gpu_device(program_of(kernel), Cudasim(1, seed))
+    _, failed = launch(device, "K", [n, xs])
+    assert failed >> INDEX_BITS == 1 and device.errors[STOPPED]
 
 
 def test_memory_is_limited_and_used_again(built: GpuProgram) -> None:
