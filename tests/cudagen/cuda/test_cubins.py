@@ -23,21 +23,27 @@ NVRTC = pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (
 made = cache(built)
 
 
-def programs() -> list[object]:
-    others = pytest.mark.sampled(quick=0, ci=8)
-    return [*QUICK, *(pytest.param(name, marks=others) for name in PROGRAMS if name not in QUICK)]
+def cases() -> list[object]:
+    """Each program for each architecture; but for those of the nightly tests each for one, in turn."""
+    others = [name for name in PROGRAMS if name not in QUICK]
+    found = []
+    for at, name in enumerate([*QUICK, *others]):
+        for architecture in ARCHITECTURES:
+            marks = [pytest.mark.sampled(quick=0)] if name in others else []
+            if architecture != ARCHITECTURES[at % len(ARCHITECTURES)]:
+                marks.append(pytest.mark.nightly)
+            found.append(pytest.param(name, architecture, marks=marks))
+    return found
 
 
 def kernels_of(program: GpuProgram) -> set[str]:
     return set(re.findall(r'^extern "C" __global__ void (\w+)\(', program.text, re.MULTILINE))
 
 
-@pytest.mark.sampled(quick=3)
 @NVRTC
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("name", programs())
+@pytest.mark.parametrize("name, architecture", cases())
 def test_all_kernels_compile_and_none_spills(name: str, architecture: str) -> None:
-    for one in made(name):
+    for one in {one.built.text: one for one in made(name)}.values():
         found = assembled(one.built.text, architecture)
         assert found.warnings == (), one.schedule
         assert {u.function for u in found.usages if u.registers is not None} == kernels_of(one.built) != set()
