@@ -211,7 +211,7 @@ class FunctionPrinter:
             case Store(value=value):
                 return f"{self.place(statement)} = {self.text(value)}"
             case Shared(name, type_, size):
-                return f"__shared__ {TYPES[type_]} {self.bind(name, type_)}[{size}]"
+                return f"__shared__ {ELEMENTS[type_]} {self.bind(name, type_)}[{size}]"
             case Atomic(result=None):
                 return self.atomic(statement)
             case Atomic(array=array, result=str() as result):

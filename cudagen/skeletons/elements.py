@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from typing import Protocol
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Unsupported
@@ -37,6 +38,19 @@ class Here:
     position: loops.Exp | None = None
 
 
+class ElementSlots(Protocol):
+    """Memory of an element's own."""
+
+    def begin(self, code: Code, index: loops.Exp) -> None:
+        """The element comes next."""
+
+    def survives(self, code: Code, place: Place, rank: loops.Exp) -> None:
+        """It is this survivor at the place."""
+
+    def leave(self, code: Code, name: str, value: Value) -> bool:
+        """Leaves what is stored in this array, if there is a slot for it."""
+
+
 @dataclass
 class Sweep:
     """Writes one function.
@@ -49,6 +63,7 @@ class Sweep:
     limits     the count of a FILTER when the chunk ends; None: whatever
     told       FILTERs whose summary tells the sweep, for each element, whether it survives
     combined   arrays in which a REDUCE_BY_INDEX combines instead of its results (skeletons.cpu.tables)
+    slots      where elements are read and left instead of in memory (skeletons.cuda.staging)
     """
     code: Code
     tables: Tables
@@ -63,6 +78,7 @@ class Sweep:
     limits: dict[str, loops.Exp | None] = field(default_factory=dict)
     told: frozenset[str] = frozenset()
     combined: dict[str, str] = field(default_factory=dict)
+    slots: ElementSlots | None = None
 
     # Thunks and arrays ----------------------------------------------------------------------
 
@@ -87,7 +103,7 @@ class Sweep:
                 self.store(name, index, value)
 
     def store(self, name: str, index: loops.Exp, value: Value) -> None:
-        if self.writing and name in self.walk.stored:
+        if self.writing and name in self.walk.stored and not (self.slots and self.slots.leave(self.code, name, value)):
             self.code.store(name, index, value)
 
     # States ---------------------------------------------------------------------------------
@@ -219,6 +235,8 @@ class Sweep:
         if self.writing and place in self.walk.ranked:
             (count,) = self.now(self.states[rank_of(step, place.side)])
             rank = self.keep_now(f"{step.name}_rank", count).exp
+            if self.slots is not None:
+                self.slots.survives(self.code, place, rank)
         position = None
         if self.writing and place in self.walk.positioned:
             position = self.now(self.states[position_of(step, place.side)])[0].exp
@@ -303,6 +321,8 @@ class Sweep:
         return Here(SEGMENT, here.index, segment, self.code.let_int("start", start_of(self.code, space, segment)))
 
     def root(self, index: loops.Exp, segment: loops.Exp | None = None, start: loops.Exp | None = None) -> None:
+        if self.slots is not None:
+            self.slots.begin(self.code, index)
         self.place(Here(ROOT, index, segment, start), index)
 
 

@@ -5,6 +5,7 @@
     flat            a walk in any order
     tiles           a walk in order: a tile for each block. Here the survivors of a FILTER get their places
     runs            which items a tile has, and each of its threads
+    staging         how a tile's elements come from memory and go there, by slots in shared memory
     sums            sums of what tiles carry
     carries         what comes before a thread's items
     look_back       decoupled look-back: what all tiles before come to

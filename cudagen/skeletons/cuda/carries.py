@@ -26,8 +26,8 @@ from nessie.cudagen.skeletons.kernel import Kernel
 SEGMENTS = "segment_"           # begins the names of what tiles tell each other of carries that restart
 
 
-def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp) -> Sums:
-    """The sums of all items before the thread's."""
+def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp) -> tuple[Sums, Sums]:
+    """The sums of all items before the thread's, and before the tile's."""
     inclusive, warps, tile_prefix = sum_up_tile(kernel, code, own, tile, "")
     code.note("what comes before this thread's items: the tiles before, then the warps before, then the lanes before")
     before = sums(kernel, code, inclusive, "before")
@@ -38,9 +38,10 @@ def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp) -> Sums:
     code.add(loops.If(op(">", LANE, integer(0)), tuple(others)))
     code.add(loops.Barrier())
     start = sums(kernel, code, inclusive, "start")
-    append(kernel, code, start, tile_prefix.load(code, integer(0)))
+    earlier = tile_prefix.load(code, integer(0))
+    append(kernel, code, start, earlier)
     append(kernel, code, start, before)
-    return start
+    return start, earlier
 
 
 def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, published: str) -> tuple[Sums, Parked, Parked]:

@@ -12,6 +12,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import Chunks, Span, border, start_of
 from nessie.cudagen.skeletons.cuda.blocks import THREAD
+from nessie.cudagen.skeletons.cuda.staging import fitting
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.lambda_cu import nodes as ir
 
@@ -34,15 +35,17 @@ class Runs(Chunks):
 @dataclass(frozen=True)
 class Run:
     """The items of a thread: from element `low` to before `high` of a flat space, or a span of a segmented one. Where
-    segments are cut, `tile` is the span of all threads of the block."""
+    segments are cut, `tile` is the span of all threads of the block. The tile has `many` elements, from `first` on."""
     low: loops.Exp
     high: loops.Exp
+    first: loops.Exp | None = None
+    many: loops.Exp | None = None
     span: Span | None = None
     tile: Span | None = None
 
 
 def runs_of(kernel: Kernel, root: ir.Space, width: int) -> Runs:
-    return Runs(root, width, f"{identifier(kernel.walk.kernel.name)}_border",
+    return Runs(root, fitting(kernel.walk, root, width), f"{identifier(kernel.walk.kernel.name)}_border",
                 cut=any(state.restarts for state in kernel.carries))
 
 
@@ -50,18 +53,19 @@ def run_of(code: Code, runs: Runs, tile: loops.Exp) -> Run:
     items = code.let_int("items", runs.items(code))
     low, high = some(code, op("*", tile, integer(runs.tile)), runs.tile, items)
     if isinstance(runs.root, ir.Flat):
-        return Run(*some(code, op("+", low, op("*", THREAD, integer(runs.width))), runs.width, items))
-    whole, block = None, 1
+        many = code.let_int("many", op("-", high, low))
+        return Run(*some(code, op("+", low, op("*", THREAD, integer(runs.width))), runs.width, items), low, many)
+    whole, block, first, many = None, 1, None, None
     segments: tuple[loops.Exp, loops.Exp] = integer(0), code.size(runs.root.segments)
     if runs.cut:
         code.note("the tile: segments are cut at whole tiles from their own starts")
         whole, block = bounded(code, runs, low, high, runs.tile, segments, "tile_"), runs.width
-        segments = whole.s0, whole.s1
+        segments, first, many = (whole.s0, whole.s1), whole.i0, code.let_int("many", op("-", whole.i1, whole.i0))
         low, high = (code.let_int(hint, op("+", s, i)) for hint, s, i in
                      (("low", whole.s0, whole.i0), ("high", whole.s1, whole.i1)))
         items = high
     low, high = some(code, op("+", low, op("*", THREAD, integer(runs.width))), runs.width, items)
-    return Run(low, high, bounded(code, runs, low, high, block, segments, ""), whole)
+    return Run(low, high, first, many, bounded(code, runs, low, high, block, segments, ""), whole)
 
 
 def some(code: Code, low: loops.Exp, width: int, end: loops.Exp) -> tuple[loops.Exp, loops.Exp]:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.kernels.walk import UNIT, Walk, using
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import Buffer
+from nessie.cudagen.loops.plan import THREADS, Buffer
 from nessie.cudagen.skeletons.chunks import border_function, segmented, segmented_chunk
 from nessie.cudagen.skeletons.cpu.lanes import elements
 from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
@@ -29,6 +29,7 @@ from nessie.cudagen.skeletons.cuda.blocks import BLOCK, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
 from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket, ticket_buffer
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of
+from nessie.cudagen.skeletons.cuda.staging import Staging, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, counts, early_scalars, items_exp
@@ -58,7 +59,8 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
     tiles, tile, run = begin_tiles(kernel, code, runs)
     known_counts(kernel, code, runs.root)
     sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
-    before = prefixes(kernel, code, runs, run, tile) if carries else {}
+    sweep.slots = slots = staged(kernel, code, runs, run, all_steps(kernel), True)
+    before = prefixes(kernel, code, runs, run, tile, slots) if carries else {}
     for state in sweep.states.values():
         if state.name in before:
             sweep.variables[state.name] = before[state.name]
@@ -66,6 +68,8 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
             sweep.declare(state)
     code.note(f"{'again ' if carries else ''}the {runs.width} items of this thread: all results are stored")
     walk_run(kernel, sweep, runs, run)
+    if slots is not None:
+        slots.save(code)
     totals = [state for state in kernel.states.values() if state.kind == "total"]
     buffers += keep_parts(kernel, sweep, totals, tile, tiles)
     about = ABOUT
@@ -82,7 +86,8 @@ def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
     """Adds a phase that does no more than find out what carries come to, in buffers of its own; its blocks."""
     code = kernel.code()
     tiles, tile, run = begin_tiles(kernel, code, runs, COUNTING)
-    own = summary(kernel, code, runs, run).of(restarts=False)
+    slots = staged(kernel, code, runs, run, needed_by_carries(kernel), False)
+    own = summary(kernel, code, runs, run, slots).of(restarts=False)
     sum_up_tile(kernel, code, own, tile, COUNTING)
     launch(kernel, "count", code, tiles,
            (*published_buffers(own.states, COUNTING, tiles), ticket_buffer(COUNTING)),
@@ -97,6 +102,16 @@ def begin_tiles(kernel: Kernel, code: Code, runs: Runs, prefix: str = "") -> tup
         code.note("tiles are numbered as their blocks begin: all tiles before this one are at work or done")
     tile = ticket(code, prefix) if kernel.carries else BLOCK
     return runs.tiles(items_exp(kernel, runs.root)), tile, run_of(code, runs, tile)
+
+
+def staged(kernel: Kernel, code: Code, runs: Runs, run: Run, active: frozenset[str], writing: bool) -> Staging | None:
+    """The tile's slots, filled; none where nothing needs them."""
+    slots = slots_of(kernel.walk, runs.root, runs.width * THREADS, active, writing)
+    if not slots.types or run.first is None or run.many is None:
+        return None
+    found = staging(code, slots, runs.width, run.first, run.many)
+    found.load(code)
+    return found
 
 
 def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
@@ -155,19 +170,28 @@ def segment_totals(kernel: Kernel) -> list[State]:
 # What comes before a thread's run -----------------------------------------------------------------
 
 
-def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp) -> dict[str, tuple[str, ...]]:
-    """Variables with what each carry is before the thread's run."""
-    own = summary(kernel, code, runs, run)
+def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp,
+             slots: Staging | None) -> dict[str, tuple[str, ...]]:
+    """Variables with what each carry is before the thread's run. What is before the tile, ranks are counted from."""
+    own = summary(kernel, code, runs, run, slots)
     goes_on, restarts = own.of(restarts=False), own.of(restarts=True)
-    before = before_run(kernel, code, goes_on, tile).names if goes_on.states else {}
-    return before | (before_segments_run(kernel, code, runs, run, restarts, tile).names if restarts.states else {})
+    before = {}
+    if goes_on.states:
+        start, earlier = before_run(kernel, code, goes_on, tile)
+        before |= start.names
+        if slots is not None:
+            slots.firsts = {state: loops.Name(names[0]) for state, names in earlier.names.items()}
+    if restarts.states:
+        before |= before_segments_run(kernel, code, runs, run, restarts, tile).names
+    return before
 
 
-def summary(kernel: Kernel, code: Code, runs: Runs, run: Run) -> Sums:
+def summary(kernel: Kernel, code: Code, runs: Runs, run: Run, slots: Staging | None) -> Sums:
     """The sums of the thread's run. Where every carry restarts, only its last segment plays a part."""
     carried = " and ".join(component for state in kernel.carries for component in state.components)
     code.note(f"{carried}: what the {runs.width} items of this thread come to; nothing is stored")
     sweep = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)
+    sweep.slots = slots
     for state in kernel.carries:
         sweep.declare(state)
     begins, code.recording = None, False

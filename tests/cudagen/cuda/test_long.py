@@ -43,19 +43,21 @@ KERNELS = {**{name: cuda_kernel(name) for name in CUDA if name not in WITH_CHARS
            **{f"{space}: {name}": segmented_kernel(*SPACES[space], SEGMENTED[name])
               for space in SPACES for name in SEGMENTED}}
 LANE = re.compile(r"(__shfl_\w+\(0xffffffffu, \w+, )\(int\)(?=\w+\))")
+PLACES = re.compile(r"__shared__ short (?=\w+_places\w*\[)|(\w+_places\w*\[\w+\] = )\(short\)")
 SHUFFLED_BOOL = re.compile(r"\(bool\)__shfl_\w+\(0xffffffffu, \(int\)")
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_no_number_is_too_narrow(name: str) -> None:
-    """What a thread knows of its place is made a long long before it is used; nothing is narrower but chars, and
-    the number of a lane."""
+    """What a thread knows of its place is made a long long before it is used; nothing is narrower but chars,
+    the number of a lane, and that of an item in its tile."""
     text = gpu_code(program_of(KERNELS[name])).text
     for helper in HELPERS.values():
         text = text.replace(helper, "")
     places = re.findall(r"(?:\(long long\))?(?:threadIdx|blockIdx|gridDim|blockDim)\.x", text)
     assert places and all(place.startswith("(long long)") for place in places)
-    rest = LANE.sub(r"\1", SHUFFLED_BOOL.sub("", text)).replace("unsigned long long", "").replace("long long", "")
+    text = PLACES.sub(lambda found: found[1] or "", LANE.sub(r"\1", SHUFFLED_BOOL.sub("", text)))
+    rest = text.replace("unsigned long long", "").replace("long long", "")
     assert re.findall(r"\b(?:int|unsigned|short|long|float|size_t)\b", rest) == []
 
 

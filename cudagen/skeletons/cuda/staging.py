@@ -1,0 +1,241 @@
+"""What the threads of a block do with memory in a walk in order: neighbouring threads, neighbouring elements.
+
+A thread's items are neighbours, so that threads which load them one by one would touch as many sectors of memory as
+there are threads. Instead the block takes turns, THREADS elements each, between memory and *slots* in shared memory,
+one an element of the tile; the threads walk the slots.
+
+    before the walks     what elements read of the kernel's arrays at their own index goes to slots, once for both walks
+    the last walk        leaves in slots what elements store, in those of an array that it has read where types agree
+    after the walks      slots go to memory; a survivor's by its rank, which stands in slots of its own (`places`: from
+                         the tile's first survivor on, -1 where an element does not survive)
+
+Slots are padded by a word of 4 bytes, or an element that is longer, for each 128 bytes: 32 threads that are 8 elements
+apart, and 32 neighbours, meet no bank more often than they must. What finds no room in shared memory stays in memory.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import field
+
+from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
+from nessie.base.widths import wide
+from nessie.cudagen.kernels.code import Code, Value, integer, op
+from nessie.cudagen.kernels.walk import ROOT, Place, Walk
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.skeletons.cuda.blocks import THREAD
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.lambda_cu.selection import selection
+
+ROOM = 34 << 10                 # bytes of slots at most: two arrays of numbers, where tiles have 2048 elements
+LINE = 128                      # bytes in which each bank is once
+BANK = 4
+PLACES = "int16"                # holds the number of an item in its tile
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The slots of a kernel: so many of each type, numbered, and what they are for. `places`: residual places whose
+    survivors' ranks are kept."""
+    types: tuple[str, ...] = ()
+    inputs: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict)
+    of_places: dict[str, Place] = field(default_factory=dict)       # the outputs of survivors, and where
+    places: tuple[Place, ...] = ()
+
+    def size(self, items: int) -> int:
+        """Bytes, where a tile has so many items."""
+        types = (*self.types, *[PLACES] * len(self.places))
+        return sum(padded(type_, items) * DTYPES[type_].itemsize for type_ in types)
+
+
+def fitting(walk: Walk, root: ir.Space, width: int) -> int:
+    """The items that a thread has, or half as many: the slots of more would not find room."""
+    wanted = slots_of(walk, root, 0, frozenset(step.name for step in walk.steps), True)
+    return width if wanted.size(width * THREADS) <= ROOM else max(width // 2, 1)
+
+
+def slots_of(walk: Walk, root: ir.Space, items: int, active: frozenset[str], writing: bool) -> Slots:
+    """The slots of what these steps read, and store if they are `writing`."""
+    slots = Slots()
+    for array in own_reads(walk, root, active):
+        slots = added(slots, items, array, base_of(walk, array), None, True)
+    for array, place in own_stores(walk) if writing else ():
+        slots = added(slots, items, array, base_of(walk, array), place, False)
+    return slots
+
+
+def added(slots: Slots, items: int, array: str, type_: str, place: Place | None, reads: bool) -> Slots:
+    """With slots for the array, too, if there is room."""
+    free = [slot for slot, of in enumerate(slots.types) if of == type_ and slot not in slots.outputs.values()]
+    slot = len(slots.types) if reads or not free else free[0]
+    types = slots.types + ((type_,) if slot == len(slots.types) else ())
+    places = slots.places + ((place,) if place is not None and place not in slots.places else ())
+    of_places = slots.of_places if place is None else {**slots.of_places, array: place}
+    inputs = {**slots.inputs, array: slot} if reads else slots.inputs
+    outputs = slots.outputs if reads else {**slots.outputs, array: slot}
+    more = Slots(types, inputs, outputs, of_places, places)
+    return more if more.size(items) <= ROOM else slots
+
+
+def base_of(walk: Walk, array: str) -> str:
+    type_ = walk.types[array]
+    assert isinstance(type_, ir.Array)
+    return type_.base
+
+
+def own_reads(walk: Walk, root: ir.Space, active: frozenset[str]) -> list[str]:
+    """The kernel's arrays, as long as the root, that elements read at their own index."""
+    total = root.size if isinstance(root, ir.Flat) else root.total
+    given = {p.name for p in walk.kernel.params if isinstance(p.type, ir.Array) and p.type.size == total}
+    found = dict[str, None]()
+    for step in walk.at(ROOT):
+        for thunk in INDEX_THUNKS.of(step.bind.soac) if step.name in active else ():
+            for exp in subexpressions(thunk.body):
+                if isinstance(exp, ir.Read) and exp.array in given and exp.index == ir.Var(thunk.params[-1]):
+                    found[exp.array] = None
+    return list(found)
+
+
+def own_stores(walk: Walk) -> Iterator[tuple[str, Place | None]]:
+    """The arrays that elements store at their own index, and those that survivors store at their rank."""
+    for step in walk.steps:
+        if step.place == ROOT and isinstance(step.bind.soac, ir.Map | ir.Scan):
+            yield from [(name, None) for name in step.bind.names if name in walk.stored]
+        elif step.place.kind == "residual" and isinstance(step.bind.soac, ir.Map | ir.Scan):
+            yield from [(name, step.place) for name in step.bind.names if name in walk.stored]
+        if selected := selection(step.bind):
+            yield from [(name, None if step.place == ROOT else step.place) for name in selected.positions
+                        if name in walk.stored]
+            for side, names in enumerate(selected.values):
+                yield from [(name, Place("residual", step.name, side)) for name in names if name in walk.stored]
+
+
+def padded(type_: str, items: int) -> int:
+    """How many slots so many elements take."""
+    size = DTYPES[type_].itemsize
+    return items + items * size // LINE * max(BANK // size, 1)
+
+
+@dataclass
+class Staging:
+    """Slots at work in one function: `arrays` are theirs in shared memory, `low` the tile's first element, `many` how
+    many it has; `firsts` what ranks are counted from."""
+    slots: Slots
+    arrays: tuple[str, ...]
+    places: dict[Place, str]
+    width: int
+    low: loops.Exp
+    many: loops.Exp
+    firsts: dict[str, loops.Exp] = field(default_factory=dict)
+    own: dict[str, loops.Exp] = field(default_factory=dict)          # by type, where the current element's slot is
+
+    # The walks ------------------------------------------------------------------------------
+
+    def begin(self, code: Code, index: loops.Exp) -> None:
+        """An element: what it reads is known from here on, whatever its slots are used for then."""
+        place = code.let_int("place", op("-", index, self.low))
+        self.own = slot_numbers(code, place, {*self.slots.types, *[PLACES] * len(self.places)})
+        for array, slot in self.slots.inputs.items():
+            type_ = self.slots.types[slot]
+            loaded = Value(loops.Load(self.arrays[slot], self.own[type_]), wide(type_))
+            code.learn(array, index, code.let(f"{array}_at", loaded))
+
+    def leave(self, code: Code, name: str, value: Value) -> bool:
+        slot = self.slots.outputs.get(name)
+        if slot is not None:
+            code.add(loops.Store(self.arrays[slot], self.own[self.slots.types[slot]], value.exp))
+        return slot is not None
+
+    def survives(self, code: Code, place: Place, rank: loops.Exp) -> None:
+        if place in self.places:
+            relative = op("-", rank, self.firsts[rank_name(place)])
+            code.add(loops.Store(self.places[place], self.own[PLACES], relative))
+
+    # Before and after -----------------------------------------------------------------------
+
+    def load(self, code: Code) -> None:
+        """Fills the slots. All see them afterwards."""
+        if not self.slots.inputs and not self.places:
+            return
+        listed = ", ".join(self.slots.inputs)
+        code.note(f"the tile's elements{' of ' + listed if listed else ''}: neighbouring threads load neighbours")
+        with self.turns(code) as place:
+            own = slot_numbers(code, place, {*[self.slots.types[s] for s in self.slots.inputs.values()],
+                                             *[PLACES] * len(self.places)})
+            at = op("+", self.low, place)
+            for array, slot in self.slots.inputs.items():
+                type_ = self.slots.types[slot]
+                code.add(loops.Store(self.arrays[slot], own[type_], loops.Load(code.array(array, wide(type_)), at)))
+            for places in self.places.values():
+                code.add(loops.Store(places, own[PLACES], integer(-1)))
+        code.add(loops.Barrier())
+
+    def save(self, code: Code) -> None:
+        """What the last walk has left in slots goes to memory."""
+        if not self.slots.outputs:
+            return
+        code.add(loops.Barrier())
+        code.note("results: neighbouring threads store neighbours")
+        with self.turns(code) as place:
+            own = slot_numbers(code, place, {*[self.slots.types[s] for s in self.slots.outputs.values()],
+                                             *[PLACES] * len(self.places)})
+            for at_place in (None, *self.places):
+                with code.block() as stored:
+                    first = self.low if at_place is None else self.firsts[rank_name(at_place)]
+                    number = place if at_place is None else loops.Name(code.fresh("rank"))
+                    for array, slot in self.slots.outputs.items():
+                        if self.slots.of_places.get(array) == at_place:
+                            type_ = self.slots.types[slot]
+                            value = Value(loops.Load(self.arrays[slot], own[type_]), wide(type_))
+                            code.store(array, op("+", first, number), value)
+                if at_place is None:
+                    code.statements += stored
+                elif isinstance(number, loops.Name):
+                    code.add(loops.Let(number.name, "int", loops.Load(self.places[at_place], own[PLACES])))
+                    code.add(loops.If(op(">=", number, integer(0)), tuple(stored)))
+
+    @contextmanager
+    def turns(self, code: Code) -> Iterator[loops.Exp]:
+        """Let the block do what is written meanwhile for each element of the tile, THREADS at a time."""
+        turn = code.fresh("turn")
+        with code.block() as body:
+            place = code.let_int("place", op("+", op("*", loops.Name(turn), integer(THREADS)), THREAD))
+            with code.block() as inside:
+                yield place
+            code.add(loops.If(op("<", place, self.many), tuple(inside)))
+        code.add(loops.For(turn, integer(0), integer(self.width), tuple(body)))
+
+
+def staging(code: Code, slots: Slots, width: int, low: loops.Exp, many: loops.Exp) -> Staging:
+    """The slots of a function whose tiles have THREADS times `width` elements at most."""
+    items = width * THREADS
+    arrays = [code.shared(hint, type_, padded(type_, items))
+              for hint, type_ in zip(hints(slots), slots.types, strict=True)]
+    places = {place: code.shared(f"{place.filter}_places", PLACES, padded(PLACES, items)) for place in slots.places}
+    return Staging(slots, tuple(arrays), places, width, low, many)
+
+
+def hints(slots: Slots) -> list[str]:
+    """What the arrays of slots are named after: what is in them first."""
+    first = {slot: name for names in (slots.outputs, slots.inputs) for name, slot in reversed([*names.items()])}
+    return [f"{first[slot]}_slots" for slot in range(len(slots.types))]
+
+
+def slot_numbers(code: Code, place: loops.Exp, types: set[str]) -> dict[str, loops.Exp]:
+    """Where the slot of an item of the tile is, by type."""
+    found = dict[int, loops.Exp]()
+    for size in sorted({DTYPES[type_].itemsize for type_ in types}):
+        padding = op("rshift", place, integer((LINE // size).bit_length() - 1))
+        if size < BANK:
+            padding = op("lshift", padding, integer((BANK // size).bit_length() - 1))
+        found[size] = code.let_int("slot", op("+", place, padding))
+    return {type_: found[DTYPES[type_].itemsize] for type_ in types}
+
+
+def rank_name(place: Place) -> str:
+    """The name of the state that counts the survivors."""
+    return f"{place.filter}_count{place.side}"
