@@ -41,7 +41,7 @@ from resident import Resident, leaves  # noqa: E402
 from nessie.base.source import NessieError, Source  # noqa: E402
 from nessie.base.system.deep import run_deep  # noqa: E402
 from nessie.cudagen.cuda.cudasim import compiler as cudasim  # noqa: E402
-from nessie.cudagen.cuda.device import Driver  # noqa: E402
+from nessie.cudagen.cuda.driver import Driver  # noqa: E402
 from nessie.cudagen.cuda.link import GpuProgram  # noqa: E402
 from nessie.cudagen.cuda.nvidia import compiler, detection  # noqa: E402
 from nessie.cudagen.cuda.nvidia.usage import table  # noqa: E402

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from nessie.base.values import DTYPES, Flat, Nested, OnDevice, Uniform
-from nessie.cudagen.cuda.device import Driver, Gpu
+from nessie.cudagen.cuda.device import Gpu
+from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host import host
 

@@ -12,7 +12,7 @@ from amounts import chosen
 from nessie.base.system import disk_cache as cache
 from nessie.cudagen.cuda.cudasim import compiler as cudasim
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
-from nessie.cudagen.cuda.device import Driver
+from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.cuda.nvidia import detection
 
 

@@ -18,7 +18,7 @@ from nessie.cudagen.loops import interpreter as loops_interpreter
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.meanings import MEANINGS
-from nessie.cudagen.loops.plan import WORKERS, ArrayResult, Phase, Result, replacing
+from nessie.cudagen.loops.plan import EPOCH, WORKERS, ArrayResult, Phase, Result, replacing
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.default_depths import MOST_CALLS, Costs
 
@@ -106,6 +106,8 @@ def take_buffers(phase: Phase, memory: Memory) -> int:
     for buffer in phase.buffers:
         values = spoil(np.empty(size(buffer.size, memory), DTYPES[buffer.base]))
         memory[buffer.name] = values
+        if buffer.kept:
+            values.fill(memory[EPOCH])
         if buffer.fill is not None:
             values.fill(ord(buffer.fill) if isinstance(buffer.fill, str) else buffer.fill)
             filled += values.nbytes

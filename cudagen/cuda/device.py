@@ -1,85 +1,39 @@
 """The GPU targets: a program's plans carried out, its kernels launched by a driver on blocks of threads.
 
-    Gpu(built, driver)      a device (cudagen.host.device) whose kernels are those of a GpuProgram
-    Driver                  what compiles the text, holds memory and launches: a real GPU's, or cuda.cudasim's
+    Gpu(built, driver)      a device (cudagen.host.device) whose kernels are those of a GpuProgram; its driver
+                            (cudagen.cuda.driver) is a real GPU's, or cuda.cudasim's
 
 Arrays stay on the device from kernel to kernel. Launches are not waited for: the host does so only where it needs what
 kernels have left, which is a launch's cells (its scalar results, the sizes that later phases depend on) and the error
-words, which lie on the device, too. The interrupt word lies where both see it while kernels run. Whether a kernel has
-failed is not asked before the next is launched: kernels look for themselves, and do nothing then.
+words, which lie on the device, too, side by side, and are read at once. The interrupt word lies where both see it while
+kernels run. Whether a kernel has failed is not asked before the next is launched: kernels look for themselves, and do
+nothing then.
 """
 from __future__ import annotations
 
 import struct
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate
-from typing import Any, Protocol
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import Unsupported, user_span
-from nessie.base.values import ANY_STREAM, DTYPES, OnDevice
+from nessie.base.values import DTYPES, OnDevice
+from nessie.cudagen.cuda.driver import Driver, Values
 from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.cuda.memory import Board, DeviceMemory
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
 from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function, take
-from nessie.cudagen.host.memory import Block, Pooled
+from nessie.cudagen.host.memory import Block
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Phase, Plan, ScalarResult
+from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult
 from nessie.cudagen.loops.walk import parts
-from nessie.lambda_cu.running.default_depths import MOST_CALLS, Costs
+from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
 MOST_BLOCKS = 2**31 - 1         # of a launch
 WORTH_SHRINKING = 1 << 20       # bytes of a buffer
-APART = 128                     # bytes: arrays in one piece of memory share no line of a cache
-WORD = 8                        # bytes
-
-_memories: WeakSet[DeviceMemory] = WeakSet()
-
-Values = np.ndarray[Any, Any]
-
-
-class Driver(Protocol):
-    """Memory of a device by addresses, and kernels. What is asked for is done in order; `read` and `synchronise` wait
-    until it is done, other calls perhaps. While one waits, other threads of Python's run, so that they can interrupt
-    what it waits for. What the driver holds ends with it.
-    `costs`: what the host level takes over it."""
-    costs: Costs
-
-    def interrupt_word(self) -> tuple[int, Values]:
-        """Its address for kernels, and an array of the word itself, which the host reads and writes while they run."""
-
-    def allocate(self, size: int) -> int:
-        """Take so many bytes, of any content; MemoryError where there are none."""
-
-    def free(self, address: int) -> None: ...
-
-    def write(self, address: int, values: Values) -> None: ...
-
-    def read(self, address: int, values: Values) -> None:
-        """Fills the values, which are contiguous."""
-
-    def copy(self, address: int, source: int, size: int) -> None:
-        """Copy so many bytes from place to place on the device."""
-
-    def fill(self, address: int, value: np.generic, count: int) -> None: ...
-
-    def load(self, text: str, names: Sequence[str]) -> Mapping[str, Any]:
-        """The kernels of these names of a text in CUDA, to be launched."""
-
-    def launch(self, function: Any, blocks: int, arguments: bytes) -> None:
-        """A kernel on so many blocks of plan.THREADS threads; its arguments as a C struct of its parameters."""
-
-    def synchronise(self) -> None:
-        """All is done that was asked for."""
-
-    def await_others(self, streams: Set[int]) -> None:
-        """Wait until other libraries' work in these streams of CUDA's is done."""
-
-    def reaches(self, address: int) -> bool:
-        """Does what another library has put there lie in this device's memory?"""
 
 
 class Lent:
@@ -116,21 +70,26 @@ class Gpu(Launches):
         self.interrupt_address, self.interrupt_word = driver.interrupt_word()
         self.unread = False             # kernels that may record a failure have been launched since then
         self.memory = DeviceMemory(driver, limit)
-        self.errors_address = self.memory.uncounted(self.errors.nbytes)
+        self.board = Board(self.memory, len(ERROR_WORDS), max((plan.cells for plan in built.plans), default=0))
         self.begin(limit)
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.synchronise()
         self.memory.limit = memory
         self.errors[:], self.interrupt_word[0] = (NO_FAILURE, rounds, depth, 0, 0), 0
-        self.driver.write(self.errors_address, self.errors)
+        self.board.begin(self.errors)
         self.unread = False
 
     def failure(self) -> int:
         if self.unread:
-            self.driver.read(self.errors_address, self.errors)
-            self.unread = False
+            self.cells(0)
         return super().failure()
+
+    def cells(self, count: int) -> list[int]:
+        """So many cells as the last launch has left them: 0 if any has failed, after which kernels do nothing."""
+        self.errors, found = self.board.read(count)
+        self.unread = False
+        return [0] * count if super().failure() != NO_FAILURE else list(found.tolist())
 
     def synchronise(self) -> None:
         self.driver.synchronise()
@@ -183,52 +142,6 @@ class Gpu(Launches):
         return Array(array.base, length, array.buffer)
 
 
-class DeviceMemory(Pooled):
-    """A driver's memory. When there is no more, what others keep of the same GPU is given back, too."""
-
-    def __init__(self, driver: Driver, limit: int | None) -> None:
-        super().__init__(limit)
-        self.driver = driver
-        _memories.add(self)
-
-    def wait_for_others(self, block: Block) -> None:
-        if block.known:
-            self.driver.await_others({ANY_STREAM})
-
-    def zeros(self, sizes: Sequence[int]) -> list[Block]:
-        """Blocks of so many bytes that are 0, in one piece of memory that is filled at once. The first block has it: to
-        give that back gives back all."""
-        *places, end = accumulate([-(-size // APART) * APART for size in sizes], initial=0)
-        whole = self.take("int", end // WORD)
-        if end:
-            self.driver.fill(whole.buffer.address, np.int64(0), end // WORD)
-        return [whole.buffer, *[Block(whole.buffer.address + place, None, 0) for place in places[1:]]]
-
-    def trim(self) -> None:
-        self._take_back()
-        for blocks in self._blocks.values():
-            for block in blocks:
-                self.driver.free(block.address)
-        super().trim()
-
-    def uncounted(self, size: int) -> int:
-        """The address of so many bytes, outside the pool and its limit."""
-        return self._fresh(size).address
-
-    def _fresh(self, size: int) -> Block:
-        for _ in range(2):
-            with suppress(MemoryError):
-                return Block(self.driver.allocate(size), None, size)
-            self.trim()                         # there may be more then
-            for other in list(_memories):        # but those whose lock is held, our own among them
-                if type(other.driver) is type(self.driver) and other._lock.acquire(blocking=False):
-                    try:
-                        other.trim()
-                    finally:
-                        other._lock.release()
-        raise OutOfMemory(size, self.used, self.limit or self.used)
-
-
 # Launching --------------------------------------------------------------------------------------
 
 
@@ -246,11 +159,11 @@ class PreparedPhase:
 
 class GpuLauncher(Launcher):
     """Words are what parameters hold, numbers of Python's; an array's is its address. `zeroed`: the buffers, of all
-    phases, that are 0 at first and no results. With the cells they are taken, and filled, at once."""
+    phases, that are 0 at first and no results: they are taken, and filled, at once. `kept`: the kept ones."""
 
     def __init__(self, plan: Plan, formats: Mapping[str, str], failing: frozenset[str]) -> None:
         super().__init__(plan)
-        self.zeroed: list[Taken] = []
+        self.zeroed, self.kept = list[Taken](), list[Taken]()
         self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
         lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
         self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
@@ -258,15 +171,14 @@ class GpuLauncher(Launcher):
                        or any(map(reads_cells, (plan.elements, *lengths.values()))))
 
     def step(self, phase: Phase, format_: str, fails: bool) -> PreparedPhase:
-        taken: dict[bool, list[Taken]] = {True: [], False: []}              # by whether it is zeroed
+        taken: list[Taken] = []
         for buffer, made in zip(phase.buffers, self.buffers(phase), strict=True):
-            taken[self.is_zeroed(buffer)].append(made)
-        self.zeroed += taken[True]
+            (self.kept if buffer.kept else self.zeroed if self.is_zeroed(buffer) else taken).append(made)
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
                  *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
         arguments = tuple([self.slot(a.name) if isinstance(a, loops.Name) else size_function(a, self.slots)
                            for a in phase.arguments])
-        return PreparedPhase(tuple(taken[False]), phase.function, arguments, struct.Struct(f"@{format_}"),
+        return PreparedPhase(tuple(taken), phase.function, arguments, struct.Struct(f"@{format_}"),
                              self.chunks(phase), any(map(reads_cells, sizes)), fails)
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
@@ -274,14 +186,17 @@ class GpuLauncher(Launcher):
         for at, argument in enumerate(arguments):
             words[at] = word(argument)
         at = len(arguments)
-        words[at + 1], words[at + 2] = device.errors_address, device.interrupt_address
+        board = device.board
+        words[at:at + 3] = board.cells, board.errors, device.interrupt_address
+        words[self.slots[TICKETS]], words[self.slots[EPOCH]] = board.tickets, board.next_epoch()
+        for buffer, place in zip(self.kept, board.take([b.size(words, []) for b in self.kept]), strict=True):
+            words[buffer.slot] = place
         arrays = self.zeros(device, words)
-        words[at] = arrays["cells"].buffer.address if "cells" in arrays else 0
         finished = False
         try:
             for step in self.steps:
                 self.run(step, device, words, arrays, arguments, spare)
-            counts = fetched(device, arrays) if self.counts else []
+            counts = device.cells(self.plan.cells) if self.counts else []
             for name, length in self.lengths.items():
                 arrays[name] = device.shrunk(arrays[name], length(words, counts))
             finished = True
@@ -299,9 +214,8 @@ class GpuLauncher(Launcher):
                 and not any(fill_of(buffer.base, buffer.fill).tobytes()))
 
     def zeros(self, device: Gpu, words: list[Any]) -> dict[str, Array]:
-        """The cells and the other buffers that begin with 0, whose addresses go to `words`."""
-        wanted = [*([("cells", "int", self.plan.cells)] if self.plan.cells else []),
-                  *[(buffer.name, buffer.base, buffer.size(words, [])) for buffer in self.zeroed]]
+        """The buffers that begin with 0, whose addresses go to `words`."""
+        wanted = [(buffer.name, buffer.base, buffer.size(words, [])) for buffer in self.zeroed]
         if not wanted:
             return {}
         blocks = device.memory.zeros([length * DTYPES[base].itemsize for _, base, length in wanted])
@@ -313,7 +227,7 @@ class GpuLauncher(Launcher):
     def run(self, step: PreparedPhase, device: Gpu, words: list[Any], arrays: dict[str, Array],
             arguments: Sequence[Any], spare: Container[int]) -> None:
         """A phase: takes its buffers, which go to `words` and `arrays`, and launches its function."""
-        counts = fetched(device, arrays) if step.counts else []
+        counts = device.cells(self.plan.cells) if step.counts else []
         for buffer in step.buffers:
             array = take(device.memory, buffer, buffer.size(words, counts), arguments, spare)
             arrays[buffer.name] = array
@@ -352,11 +266,6 @@ def word(argument: Any) -> Any:
     if isinstance(argument, Array):
         return argument.buffer.address
     return ord(argument) if isinstance(argument, str) else argument
-
-
-def fetched(device: Gpu, arrays: Mapping[str, Array]) -> list[int]:
-    """A launch's cells, as they are now."""
-    return list(device.download(arrays["cells"]).tolist()) if "cells" in arrays else []
 
 
 def reads_cells(exp: loops.Exp) -> bool:

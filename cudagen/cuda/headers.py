@@ -17,7 +17,7 @@
     //
     //   xs          n doubles, given
     //   sum1_parts  min((n + 255) / 256, 1024) doubles; scratch
-    //   cells       2 words of 8 bytes, 0 at first; afterwards [0] sum1, a double; [1] sum2, a double
+    //   cells       2 words of 8 bytes; afterwards [0] sum1, a double; [1] sum2, a double
 """
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ from nessie.base.source import Span, user_span
 from nessie.base.text.layout import render
 from nessie.base.values import DTYPES
 from nessie.base.widths import wide
+from nessie.cudagen.cuda.memory import EPOCHS, TICKET_WORDS
 from nessie.cudagen.cuda.operators import ELEMENTS, TYPES
 from nessie.cudagen.host.device import ERROR_WORDS, INDEX_BITS, MOST_ROUNDS
 from nessie.cudagen.kernels.scalar_functions import device_name
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Input, Phase, Plan, reached
+from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Input, Phase, Plan, reached
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu import nodes as ir
@@ -63,7 +64,10 @@ errors: {len(ERROR_WORDS)} words of 8 bytes, which all kernels of a run share.
   [1]       how often loops that have no known bound may go round: 2^{MOST_ROUNDS.bit_length() - 1}
   [2], [3]  are for CPUs
   [4]       0 at first; 1 after a kernel that has failed: then others do nothing
-interrupt: a word of 8 bytes, 0; anything else ends such loops. The host may set it meanwhile, if it sees it."""
+interrupt: a word of 8 bytes, 0; anything else ends such loops. The host may set it meanwhile, if it sees it.
+tickets: {TICKET_WORDS} words of 8 bytes, which all kernels share: 0 at first, and 0 again when a launch has ended.
+epoch: {EPOCHS} more at each launch than at the one before; 0 at first. So arrays that begin with nothing greater
+may be those that earlier launches have left."""
 
 
 def headers(program: ir.Program, module: Module) -> Module:
@@ -194,7 +198,7 @@ def arguments(plan: Plan, functions: Functions) -> Iterator[tuple[str, str]]:
             yield name, buffer_text(buffers.pop(name), results.get(name))
     if "cells" in used:
         yield "cells", cells(plan, functions)
-    for name in ("errors", "interrupt"):
+    for name in ("errors", "interrupt", TICKETS, EPOCH):
         if name in used:
             yield name, "see the beginning of this text"
 
@@ -228,6 +232,8 @@ def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
         text += f", {'all ' if size != '1' else ''}{fill} at first"
     if buffer.copy:
         text += f", those of {buffer.copy} at first"
+    if buffer.kept:
+        text += ", no greater than the epoch at first"
     if result is None:
         return f"{text}; scratch"
     return f"{text}; {f'the first {show_exp(result.length)} are ' if result.length is not None else ''}a result"
@@ -235,7 +241,7 @@ def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
 
 def cells(plan: Plan, functions: Functions) -> str:
     """The text about the cells: their contents; as other types they are parameters of other names."""
-    text = f"{plan.cells} word{'s' * (plan.cells > 1)} of 8 bytes, 0 at first"
+    text = f"{plan.cells} word{'s' * (plan.cells > 1)} of 8 bytes"
     named = [f"[{result.slot}] {result.name}, {ARTICLES[result.base]}" for result in plan.results
              if not isinstance(result, ArrayResult)]
     also = sorted({p.name for name in reached(functions, plan) for p in functions[name].parameters

@@ -16,7 +16,7 @@ from nessie.base.values import DTYPES
 from nessie.cudagen.host.device import NO_FAILURE, Array, ErrorWords
 from nessie.cudagen.host.memory import Pooled
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import SHARED, WORKERS, ArrayResult, Phase, Plan, replacing
+from nessie.cudagen.loops.plan import EPOCH, TICKETS, WORKERS, ArrayResult, Phase, Plan, replacing
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.default_depths import Costs
 from nessie.lambda_cu.running.stats import Stats
@@ -68,7 +68,7 @@ class Launches(ErrorWords):
 @dataclass(frozen=True)
 class Taken:
     """A buffer that a phase takes. `copy`: the number of the argument whose elements it begins with. `replaces`: no
-    phase reads that argument, so that the buffer may take its memory."""
+    phase reads that argument, so that the buffer may take its memory. `kept` as the plan has it."""
     name: str
     slot: int
     base: str
@@ -76,16 +76,17 @@ class Taken:
     fill: int | float | bool | None
     copy: int | None
     replaces: bool
+    kept: bool = False
 
 
 class Launcher:
     """A plan, prepared. Of a launch's words the first are the kernel's parameters, then come `cells`, `errors`,
-    `interrupt`, and the number of workers."""
+    `interrupt`, the number of workers, `tickets`, and the epoch."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.slots: dict[str, int] = {}
-        for name in (*(p.name for p in plan.parameters), *SHARED, WORKERS):
+        for name in (*(p.name for p in plan.parameters), "cells", "errors", "interrupt", WORKERS, TICKETS, EPOCH):
             self.slot(name)
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
@@ -98,7 +99,7 @@ class Launcher:
         numbers = {p.name: number for number, p in enumerate(self.plan.parameters)}
         return tuple(Taken(b.name, self.slot(b.name), b.base, size_function(b.size, self.slots),
                            ord(b.fill) if isinstance(b.fill, str) else b.fill, numbers.get(b.copy),
-                           b.name in self.replacing) for b in phase.buffers)
+                           b.name in self.replacing, b.kept) for b in phase.buffers)
 
     def chunks(self, phase: Phase) -> Size | None:
         return None if phase.chunks is None else size_function(phase.chunks, self.slots)

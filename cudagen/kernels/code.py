@@ -15,13 +15,14 @@ from nessie.base.types import ZEROS
 from nessie.base.widths import wide
 from nessie.cudagen.host.device import FAILURE, INDEX_BITS, NO_FAILURE
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import EPOCH, TICKETS
 from nessie.lambda_cu import nodes as ir
 
 COUNTS = ("counted_before", "counted_more")
 
 # Names that skeletons give to what they add to a function.
 RESERVED = frozenset({"failed", "errors", "interrupt", "cells", "cells_float", "cells_bool", "cells_char", "ends",
-                      *COUNTS, *loops.CHUNK_RANGE, *loops.NESTING, loops.FRAME,
+                      TICKETS, EPOCH, *COUNTS, *loops.CHUNK_RANGE, *loops.NESTING, loops.FRAME,
                       "blockIdx", "blockDim", "gridDim", "threadIdx"})
 NOTHING: Mapping[str, str] = {}
 ODD = re.compile("[^A-Za-z0-9_]")

@@ -21,13 +21,14 @@ Invariants (checked by cudagen.loops.plan_check):
     if, its first parameters are the chunk range; LIBRARY functions, which only the CPU has, are called once: they take
     values and write them, sorted;
   - a function gets as many arguments as it has other parameters: for an array the name of one, of the plan's, of a
-    buffer of this or an earlier phase, or of SHARED; for a scalar that of one of the plan's, WORKERS or, if 'cuda', a
-    size.
+    buffer of this or an earlier phase, or of SHARED; for a scalar that of one of the plan's, WORKERS or, if 'cuda',
+    EPOCH or a size.
     Types agree, but ints and floats, of 8 bytes both, may be taken for each other in arrays, and cells for anything;
   - what a function writes is no array of the plan's parameters, and is passed once, but for the cells;
   - sizes are ints, int parameters, WORKERS, cells that an earlier phase stores an int in, and + - * / min max of sizes;
   - a result names a buffer, or a cell that a phase stores a value of its type in; a buffer's fill is of its type;
-  - a buffer that is a copy is one of an array parameter of the same type, which is not longer.
+  - a buffer that is a copy is one of an array parameter of the same type, which is not longer;
+  - a buffer that is kept is of ints, of a plan for 'cuda', neither filled nor a copy, and no result.
 """
 from __future__ import annotations
 
@@ -41,8 +42,10 @@ from nessie.cudagen.loops.walk import called
 
 THREADS = 256                        # of a block on the GPU
 ONE = loops.Const(1, "int")
-SHARED = ("cells", "errors", "interrupt")           # arrays that every launch has besides its own
+TICKETS = "tickets"                                 # of the GPU's launches, each of which begins and ends with 0 there
+SHARED = ("cells", "errors", "interrupt", TICKETS)  # arrays that every launch has besides its own
 WORKERS = "workers"                                 # a scalar that every launch has: threads that run chunks at a time
+EPOCH = "epoch"                                     # of the GPU's launches: what kept buffers have is at most that
 CELL_STRIDE = {"int": 1, "float": 1, "bool": 8, "char": 2}      # elements of the type in a cell of 8 bytes
 SIZE_OPERATORS = ("+", "-", "*", "/", "min", "max")
 LIBRARY = ("sort_ascending", "sort_descending")     # of the CPU (cudagen.cpu.sorting)
@@ -60,12 +63,14 @@ class Input:
 class Buffer:
     """An array of `size` elements of `base`. At first it is filled with one value, if there is a `fill`, or it is a
     `copy` of the array of this name, a parameter of the plan, whose memory it takes where nobody needs that any more.
+    `kept`, it has what earlier launches have left in such buffers, of any kernel, or 0, and nothing greater than EPOCH.
     """
     name: str
     base: str
     size: loops.Exp
     fill: int | float | bool | str | None = None
     copy: str = ""
+    kept: bool = False
 
 
 @dataclass(frozen=True)

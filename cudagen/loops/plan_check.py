@@ -9,6 +9,7 @@ from nessie.base.widths import WIDE, wide
 from nessie.cudagen.loops.nodes import CHUNK_RANGE, Const, Exp, Function, Load, Name, Op, Parameter, Store
 from nessie.cudagen.loops.plan import (
     CELL_STRIDE,
+    EPOCH,
     LIBRARY,
     SHARED,
     SIZE_OPERATORS,
@@ -48,10 +49,11 @@ class PlanCheck:
 
     def __init__(self, plan: Plan, functions: Mapping[str, Function]) -> None:
         self.plan, self.functions = plan, functions
-        self.scalars: dict[str, str] = {WORKERS: "int"}
+        self.scalars: dict[str, str] = {WORKERS: "int", EPOCH: "int"}
         self.arrays: dict[str, str] = {}
         self.stored: set[tuple[int, str]] = set()       # cells, and the types that are stored there
         self.kinds: set[str] = set()
+        self.kept: set[str] = set()
 
     def check(self) -> None:
         for parameter in self.plan.parameters:
@@ -62,6 +64,7 @@ class PlanCheck:
         for phase in self.plan.phases:
             with within(f"phase {phase.function}"):
                 self.phase(phase)
+        require(not self.kept or self.kinds == {"cuda"}, "a buffer is kept, which only GPUs do")
         self.size(self.plan.elements, "the number of elements")
         for result in self.plan.results:
             self.result(result)
@@ -75,6 +78,7 @@ class PlanCheck:
                     f"no phase stores the {result.base} {result.name} in cells[{result.slot}]")
             return
         require(result.buffer in self.buffers(), f"result {result.buffer} is no buffer")
+        require(result.buffer not in self.kept, f"result {result.buffer} is kept")
         if result.length is not None:
             self.size(result.length, f"the length of {result.buffer}")
 
@@ -126,6 +130,10 @@ class PlanCheck:
             require(given is not None and given.size is not None and given.base == buffer.base,
                     f"{buffer.name} is a copy of {buffer.copy}, which is no array parameter of its type")
             require(buffer.fill is None, f"{buffer.name} is a copy, and filled")
+        if buffer.kept:
+            require(buffer.base == "int", f"{buffer.name} is kept, and not of ints")
+            require(buffer.fill is None and not buffer.copy, f"{buffer.name} is kept, and begins with something else")
+            self.kept.add(buffer.name)
         self.bind(buffer.name, buffer.base, self.arrays)
 
     def library(self, phase: Phase) -> None:

@@ -62,7 +62,8 @@ def buffer_(parser: Parser) -> Buffer:
     size = parser.indexed(parser.expression)
     fill = parser.constant().value if parser.tokens.accept("=") else None
     copy = parser.tokens.name() if parser.tokens.accept("copy") else ""
-    made = parser.tokens.mark(start, Buffer(name, base, size, fill, copy))
+    kept = bool(parser.tokens.accept("kept"))
+    made = parser.tokens.mark(start, Buffer(name, base, size, fill, copy, kept))
     parser.tokens.expect(";")
     return made
 

@@ -94,7 +94,7 @@ def phase_lines(phase: Phase) -> Iterator[str]:
 
 
 def show_buffer(buffer: Buffer) -> str:
-    fill = f" copy {word(buffer.copy)}" if buffer.copy else ""
+    fill = f" copy {word(buffer.copy)}" if buffer.copy else " kept" if buffer.kept else ""
     if buffer.fill is not None:
         fill = f" = {show_constant(buffer.fill, wide(buffer.base))}"
     return f"{buffer.base} {word(buffer.name)}[{show_exp(buffer.size)}]{fill}"

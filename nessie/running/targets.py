@@ -35,7 +35,8 @@ from nessie.running.world import World
 if TYPE_CHECKING:
     from nessie.cudagen.cpu.assemble import CpuProgram
     from nessie.cudagen.cpu.device import Cpu
-    from nessie.cudagen.cuda.device import Driver, Gpu
+    from nessie.cudagen.cuda.device import Gpu
+    from nessie.cudagen.cuda.driver import Driver
     from nessie.cudagen.cuda.link import GpuProgram
     from nessie.driver import Built
     from nessie.mono import nodes as mono

@@ -34,7 +34,8 @@ from test_skeletons import CUDA_SEGMENTED as SEGMENTED
 from nessie.base.source import Interrupted, NessieError, Source
 from nessie.base.system.deadline import Deadline
 from nessie.base.system.deep import run_deep, wait_for_left
-from nessie.cudagen.cuda.device import Driver, Gpu
+from nessie.cudagen.cuda.device import Gpu
+from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.host import host
 from nessie.cudagen.host.device import NO_FAILURE, Array
 from nessie.lambda_cu import nodes as ir

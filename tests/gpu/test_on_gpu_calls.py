@@ -20,7 +20,7 @@ import nessie
 from nessie.base.source import Interrupted, NessieError
 from nessie.base.system.deadline import Deadline
 from nessie.base.system.deep import run_deep
-from nessie.cudagen.cuda.device import Driver
+from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.host import host
 
 # Recursion ----------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ from test_skeletons import flat_kernel, numbers
 
 from nessie.cudagen.cuda.cudasim import compiler as cudasim
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
-from nessie.cudagen.cuda.device import Driver, Gpu
+from nessie.cudagen.cuda.device import Gpu
+from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.host.device import INDEX_BITS, NO_FAILURE, STOPPED
 
 TIMES = {"cuda": 100, "cudasim": 1}                     # as many rows

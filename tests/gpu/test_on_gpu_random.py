@@ -9,7 +9,7 @@ from amounts import examples
 from built import gpu_device
 from executors import Compiled, Failed
 
-from nessie.cudagen.cuda.device import Driver
+from nessie.cudagen.cuda.driver import Driver
 
 pytest.importorskip("hypothesis", reason="hypothesis, which makes them, is not installed")
 

@@ -11,7 +11,8 @@ from nessie.cudagen.cpu.device import Cpu
 from nessie.cudagen.cuda import cuda
 from nessie.cudagen.cuda.cudasim.counted import counted
 from nessie.cudagen.cuda.cudasim.counting import Counting, CountingGpu
-from nessie.cudagen.cuda.device import Driver, Gpu
+from nessie.cudagen.cuda.device import Gpu
+from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.cuda.link import GpuProgram, link
 from nessie.cudagen.generate import generate
 from nessie.cudagen.host import host

@@ -22,8 +22,10 @@ from paths import TESTS
 from nessie.base.values import DTYPES
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
-from nessie.cudagen.cuda.device import DeviceMemory
+from nessie.cudagen.cuda.device import Gpu
+from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.cuda.link import POINTER, GpuProgram
+from nessie.cudagen.cuda.memory import Board, DeviceMemory
 from nessie.cudagen.host.device import Array
 from nessie.cudagen.host.memory import Block
 
@@ -67,13 +69,18 @@ class Recorder(Cudasim):
     def note(self, what: str, address: int, values: Any) -> None:
         self.lines.append(f"{what} {self.numbers[address]} .{values.tobytes().hex()}")
 
+    def place(self, address: int) -> str:
+        """The number of the array in which it lies, and how many bytes after its begin; '' if in none."""
+        return next((f"{number} {address - begin}" for begin, number in self.numbers.items()
+                     if begin <= address < begin + len(self.memory.get(begin, bytes(8)))), "")
+
     def launch(self, function: tuple[str, Any], blocks: int, arguments: bytes, threads: int = 256) -> None:
         name, _ = function
         packed = struct.Struct("@" + self.formats[name])
         ends = [struct.calcsize("@" + self.formats[name][:at + 1]) for at in range(len(self.formats[name]))]
-        pointers = [f"{end - struct.calcsize(POINTER)} {self.numbers[value]}"
+        pointers = [f"{end - struct.calcsize(POINTER)} {place}"
                     for format_, value, end in zip(self.formats[name], packed.unpack(arguments), ends, strict=True)
-                    if format_ == POINTER and value in self.numbers]
+                    if format_ == POINTER and (place := self.place(value))]
         self.lines.append(" ".join([f"launch {name} {blocks} .{arguments.hex()} {len(pointers)}", *pointers]))
         super().launch(function, blocks, arguments, threads)
 
@@ -97,10 +104,24 @@ class Exact(DeviceMemory):
             self.driver.free(array.buffer.address)
 
 
-def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
-    driver = Recorder(built.formats)
+class ExactBoard(Board):
+    """Whose statuses have memory of their own, and no more than they need."""
+
+    def take(self, counts: Sequence[int]) -> list[int]:
+        return [self.memory.zeroed(count) for count in counts]
+
+
+def exact(built: GpuProgram, driver: Driver) -> Gpu:
+    """A device on which each array has memory of its own."""
     device = gpu_device(built, driver)
     device.memory = Exact(driver, None)
+    device.board = ExactBoard(device.memory, device.board.own, max(plan.cells for plan in built.plans))
+    return device
+
+
+def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
+    driver = Recorder(built.formats)
+    device = exact(built, driver)
     device.begin(None)
     address, word = driver.interrupt_word()
     driver.lines.append(f"take {INTERRUPT} {word.nbytes}")
@@ -111,7 +132,7 @@ def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
     for result in results:
         if isinstance(result, Array):
             device.download(result)
-    driver.read(device.errors_address, device.errors)
+    device.failure()
     return "\n".join(driver.lines)
 
 

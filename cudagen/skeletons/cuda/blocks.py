@@ -8,6 +8,7 @@ from nessie.cudagen.host.device import FAILURE, NO_FAILURE, STOPPED
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, Buffer
+from nessie.cudagen.loops.walk import parts
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
 from nessie.cudagen.skeletons.states import State, assign, combine, current, keep
@@ -29,6 +30,13 @@ def each_in_grid(code: Code, index: str, size: loops.Exp, body: tuple[loops.Stmt
     thread = code.let_int("thread", op("+", op("*", BLOCK, integer(THREADS)), THREAD))
     threads = code.let_int("threads", op("*", BLOCKS, integer(THREADS)))
     code.add(loops.For(index, thread, size, body, threads))
+
+
+def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:
+    """So many blocks, worked out by the kernel."""
+    for name in sorted({part.name for part in parts(blocks) if isinstance(part, loops.Name)}):
+        code.scalar(name, "int")
+    return code.let_int("blocks", blocks)
 
 
 @contextmanager

@@ -27,14 +27,14 @@ from contextlib import contextmanager
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import Buffer
-from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, first_thread
+from nessie.cudagen.loops.plan import EPOCH, TICKETS, Buffer
+from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, blocks_here, first_thread
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, chain_lanes, component_wise, join_lanes, joined, sums
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
 from nessie.cudagen.skeletons.states import State, keep
 
 GROUP = WARP                                        # tiles; a power of two, and a warp's lanes at most
-AGGREGATE, PREFIX = integer(1), integer(2)          # what of a tile is published; 0: nothing yet
+AGGREGATE, PREFIX = integer(1), integer(2)          # what of a tile is published, after the epoch; nothing: no more
 LANE_BIT = op("lshift", integer(1), LANE)
 
 
@@ -50,23 +50,22 @@ class Line:
 
 def published_buffers(states: Sequence[State], prefix: str, tiles: loops.Exp) -> tuple[Buffer, ...]:
     """The buffers through which tiles tell each other of these carries."""
-    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, 0),)
+    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, kept=True),)
     for use in ("aggregates", "prefixes"):
         for state in states:
             buffers += state_buffers(state, prefix + use, tiles)
     return buffers
 
 
-def ticket_buffer(prefix: str) -> Buffer:
-    return Buffer(f"{prefix}tickets", "int", integer(1), 0)
-
-
-def ticket(code: Code, prefix: str) -> loops.Exp:
-    """The number of the tile: blocks that have drawn smaller ones are running or done."""
+def ticket(code: Code, tiles: loops.Exp) -> loops.Exp:
+    """The number of the tile: blocks that have drawn smaller ones are running or done. Who draws the last of so many
+    sets the counter back for the next launch."""
     drawn, shared = code.fresh("drawn"), code.shared("ticket", "int", 1)
-    tickets = code.array(f"{prefix}tickets", "int", writable=True)
+    tickets = code.array(TICKETS, "int", writable=True)
     with first_thread(code):
         code.add(loops.Atomic("add", tickets, integer(0), integer(1), drawn))
+        code.add(loops.If(op("==", op("+", loops.Name(drawn), integer(1)), blocks_here(code, tiles)),
+                          (loops.Atomic("exchange", tickets, integer(0), integer(0)),)))
         code.add(loops.Store(shared, integer(0), loops.Name(drawn)))
     code.add(loops.Barrier())
     return code.let_int("tile", loops.Load(shared, integer(0)))
@@ -103,7 +102,7 @@ def look_back(kernel: Kernel, code: Code, total: Sums, line: Line, prefix: str) 
     with first_thread_if(code, looks):
         publish(code, f"{prefix}prefixes", tile, through)
     with first_thread_if(code, closes, looks):
-        code.add(loops.Store(f"{prefix}status", tile, PREFIX, release=True))
+        say(code, prefix, tile, PREFIX)
     return joined(kernel, code, before, within, "earlier")
 
 
@@ -119,15 +118,15 @@ def look(kernel: Kernel, code: Code, like: Sums, prefix: str, nearest: loops.Exp
     waits, known = code.var("waits", "bool", loops.Const(True, "bool")), code.var("known", "int", integer(0))
     with code.block() as poll:
         code.add(loops.If(op("/=", loops.Name(found), PREFIX),
-                          (loops.Set(found, loops.Load(status, at, "relaxed")),)))
+                          (loops.Set(found, published_since(code, status, at, "relaxed")),)))
         code.add(loops.Set(known, lowest(lanes_of_prefixes(code, found))))
-        begun = code.let("begun", Value(op("/=", loops.Name(found), integer(0)), "bool"))
+        begun = code.let("begun", Value(op(">", loops.Name(found), integer(0)), "bool"))
         missing = op("and", op("-", loops.Name(known), integer(1)), op("not", vote(code, begun)))
         code.add(loops.Set(waits, op("or", op("==", loops.Name(known), integer(0)), op("/=", missing, integer(0)))))
         code.add(loops.If(loops.Name(waits), (loops.Pause(),)))
     code.add(loops.While(loops.Name(waits), tuple(poll)))
     needed = op("<=", LANE_BIT, loops.Name(known))
-    code.add(loops.If(op("and", there, needed), (loops.Set(found, loops.Load(status, at, "acquire")),)))
+    code.add(loops.If(op("and", there, needed), (loops.Set(found, published_since(code, status, at, "acquire")),)))
     bit = code.let_int("nearest", lowest(lanes_of_prefixes(code, found)))       # nearer than known, perhaps, by now
     counts = code.let("counts", Value(op("and", there, op("<=", LANE_BIT, bit)), "bool")).exp
     here = sums(kernel, code, like, "here")
@@ -136,6 +135,12 @@ def look(kernel: Kernel, code: Code, like: Sums, prefix: str, nearest: loops.Exp
             append(kernel, code, here, published_sums(code, like, f"{prefix}{use}", at))
         code.add(loops.If(op("and", counts, op("==", loops.Name(found), published)), tuple(taken)))
     return here, bit
+
+
+def published_since(code: Code, status: str, at: loops.Exp, order: str) -> loops.Exp:
+    """What the tile has published in this launch; 0 or less if nothing: earlier launches have left no more than the
+    epoch."""
+    return op("-", loops.Load(status, at, order), code.scalar(EPOCH, "int"))
 
 
 def lanes_of_prefixes(code: Code, found: str) -> loops.Exp:
@@ -166,7 +171,12 @@ def first_thread_if(code: Code, *conditions: loops.Exp | None) -> Iterator[None]
 def tell(code: Code, prefix: str, use: str, tile: loops.Exp, found: Sums, what: loops.Exp) -> None:
     """Publishes, and says what."""
     publish(code, f"{prefix}{use}", tile, found)
-    code.add(loops.Store(code.array(f"{prefix}status", "int", writable=True), tile, what, release=True))
+    say(code, prefix, tile, what)
+
+
+def say(code: Code, prefix: str, tile: loops.Exp, what: loops.Exp) -> None:
+    status = code.array(f"{prefix}status", "int", writable=True)
+    code.add(loops.Store(status, tile, op("+", code.scalar(EPOCH, "int"), what), release=True))
 
 
 def publish(code: Code, use: str, tile: loops.Exp, found: Sums) -> None:

@@ -27,7 +27,7 @@ from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
 from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
-from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket, ticket_buffer
+from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of
 from nessie.cudagen.skeletons.cuda.staging import Staging, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums
@@ -38,13 +38,14 @@ from nessie.lambda_cu import nodes as ir
 
 ABOUT = "All elements, in tiles of a block each, of which each thread has neighbouring items."
 IN_ORDER = """
-What comes before a tile it learns from the tiles before it, while they may be at work: status[tile] is 0 at
-first, 1 when what the tile comes to stands in aggregates[tile], 2 when what all tiles up to it come to stands
-in prefixes[tile]."""
+What comes before a tile it learns from the tiles before it, while they may be at work: status[tile] is no more
+than the epoch at first, 1 more when what the tile comes to stands in aggregates[tile], 2 more when what all
+tiles up to it come to stands in prefixes[tile]."""
 IN_SEGMENTS = """
 What comes before a tile in its first segment it learns from the tiles before it, while they may be at work:
-segment_status[tile] is 0 at first, 1 when what the tile has of its last segment stands in
-segment_aggregates[tile], 2 when what all tiles up to it have of that stands in segment_prefixes[tile]."""
+segment_status[tile] is no more than the epoch at first, 1 more when what the tile has of its last segment
+stands in segment_aggregates[tile], 2 more when what all tiles up to it have of that stands in
+segment_prefixes[tile]."""
 ITEMS = """
 Items: the elements in order and, after the elements of each segment, its end; border finds an item's
 segment."""
@@ -78,30 +79,30 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
             buffers += published_buffers(published, prefix, tiles)
             about += told
     about += ITEMS if kernel.walk.segmented else ""
-    launch(kernel, "sweep", code, tiles, buffers + ((ticket_buffer(""),) if carries else ()), about=about)
+    launch(kernel, "sweep", code, tiles, buffers, about=about)
     return tiles
 
 
 def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
     """Adds a phase that does no more than find out what carries come to, in buffers of its own; its blocks."""
     code = kernel.code()
-    tiles, tile, run = begin_tiles(kernel, code, runs, COUNTING)
+    tiles, tile, run = begin_tiles(kernel, code, runs)
     slots = staged(kernel, code, runs, run, needed_by_carries(kernel), False)
     own = summary(kernel, code, runs, run, slots).of(restarts=False)
     sum_up_tile(kernel, code, own, tile, COUNTING)
-    launch(kernel, "count", code, tiles,
-           (*published_buffers(own.states, COUNTING, tiles), ticket_buffer(COUNTING)),
+    launch(kernel, "count", code, tiles, published_buffers(own.states, COUNTING, tiles),
            about="How many elements survive, which elements of this kernel read: the sweep's walk for that alone.")
     return tiles
 
 
-def begin_tiles(kernel: Kernel, code: Code, runs: Runs, prefix: str = "") -> tuple[loops.Exp, loops.Exp, Run]:
+def begin_tiles(kernel: Kernel, code: Code, runs: Runs) -> tuple[loops.Exp, loops.Exp, Run]:
     """The number of tiles for the host; the block's tile and the thread's run."""
     early_scalars(kernel, code)
     if kernel.carries:
         code.note("tiles are numbered as their blocks begin: all tiles before this one are at work or done")
-    tile = ticket(code, prefix) if kernel.carries else BLOCK
-    return runs.tiles(items_exp(kernel, runs.root)), tile, run_of(code, runs, tile)
+    tiles = runs.tiles(items_exp(kernel, runs.root))
+    tile = ticket(code, tiles) if kernel.carries else BLOCK
+    return tiles, tile, run_of(code, runs, tile)
 
 
 def staged(kernel: Kernel, code: Code, runs: Runs, run: Run, active: frozenset[str], writing: bool) -> Staging | None:

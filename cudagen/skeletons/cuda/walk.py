@@ -19,9 +19,8 @@ from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Result
-from nessie.cudagen.loops.walk import parts
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
-from nessie.cudagen.skeletons.cuda.blocks import THREAD, first_thread, launch, reduce_block, stop_if_failed
+from nessie.cudagen.skeletons.cuda.blocks import THREAD, blocks_here, first_thread, launch, reduce_block, stop_if_failed
 from nessie.cudagen.skeletons.cuda.flat import sweep_flat
 from nessie.cudagen.skeletons.cuda.last_writes import claim_buffers, write_winners
 from nessie.cudagen.skeletons.cuda.runs import runs_of
@@ -163,13 +162,6 @@ def about_finish(kernel: Kernel, code: Code, totals: bool) -> str:
     does += ["leaves scalar results in cells"] if any(name in CELLS.values() for name in code.parameters) else []
     does += ["tells the kernels after this one if a check has failed"] if "errors" in code.parameters else []
     return f"One block {', '.join(does or ['does what is done once'])}."
-
-
-def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:
-    """The number of the sweep's blocks, worked out by the kernel."""
-    for name in sorted({part.name for part in parts(blocks) if isinstance(part, loops.Name)}):
-        code.scalar(name, "int")
-    return code.let_int("blocks", blocks)
 
 
 def wanted_at_end(kernel: Kernel) -> set[str]:

@@ -6,7 +6,7 @@
 //
 //     take ARRAY BYTES      free ARRAY      write ARRAY HEX
 //     check ARRAY HEX                                           these bytes must be there
-//     launch KERNEL BLOCKS HEX POINTERS (AT ARRAY)*             arguments, in which arrays' addresses go there
+//     launch KERNEL BLOCKS HEX POINTERS (AT ARRAY BYTES)*       arguments, in which places in arrays go there
 //
 // Array 0 is the interrupt word. Exits with WRONG where other bytes are found, with REFUSED for an error of the scheduler.
 #include <dlfcn.h>
@@ -50,12 +50,13 @@ int main(int, char **given) {
     std::string name, hex;
     int array;
     if (what == "launch") {
-      unsigned blocks, pointers, at;
+      unsigned blocks, pointers, at, after;
       tape >> name >> blocks >> hex >> pointers;
       std::vector<char> arguments = bytes(hex);
       while (pointers--) {
-        tape >> at >> array;
-        memcpy(&arguments[at], &arrays.at(array), sizeof(char *));
+        tape >> at >> array >> after;
+        char *place = arrays.at(array) + after;
+        memcpy(&arguments[at], &place, sizeof place);
       }
       auto run = (void (*)(const char *))dlsym(kernels, ("cudasim_run_" + name).c_str());
       char message[1000];

@@ -162,6 +162,7 @@ extern "C" __global__ void count(long long n, const long long *xs, long long *ys
     for (long long i = 0; i < n; i++)
       if (xs[i] > 0) ys[found++] = xs[i];
     cells[0] = found;
+    cells[1] = 0;
   }
 }
 extern "C" __global__ void blocks(long long *cells, long long *seen) {

@@ -24,7 +24,7 @@ from nessie.cudagen.cuda.device import MOST_BLOCKS
 from nessie.cudagen.cuda.operators import HELPERS
 from nessie.cudagen.generate import RUN, generate
 from nessie.cudagen.host.device import MOST_ROUNDS, NO_FAILURE
-from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.loops.plan import EPOCH, THREADS
 from nessie.cudagen.loops.unread import unread
 from nessie.cudagen.skeletons.cuda.blocks import WARP
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS
@@ -104,7 +104,7 @@ class OneTile:
         found, given = {}, []
         for parameter in sweep.parameters:
             if not parameter.array:
-                given.append(self.scalars[parameter.name])
+                given.append((self.scalars | {EPOCH: 0})[parameter.name])
             elif parameter.name == "errors":
                 given.append(words.ctypes.data)
             else:
@@ -125,7 +125,7 @@ def before(tile: int, published: str = "", **prefixes: int) -> dict[str, Window]
     come to nothing. Of what it publishes itself, too. `published` begins the names of that."""
     place, far = tile % GROUP, GROUP * WARP             # as far back as it looks
     first = tile - place - far
-    windows = {"tickets": Window(0, [tile]),
+    windows = {"tickets": Window(0, [tile, 0]),
                f"{published}status": Window(first, [0] * (far - 1) + [2] + [1] * place + [0])}
     for name, value in prefixes.items():
         for use in ("aggregates", "prefixes"):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from built import gpu_code, gpu_device
 from kernel_runs import BASES, Meaning, program_of, wrapped
-from taped import Exact
+from taped import exact
 from test_gpu import launch
 from test_skeletons import KEEP_LEFT, flat_kernel, numbers, segmented_kernel
 
@@ -205,17 +205,11 @@ class Planted(Cudasim):
             words = struct.unpack("@" + self.built.formats[name], arguments)
             self.arrays = {show_exp(p): self.memory[word].view(np.int64)
                            for p, word in zip(self.parameters[name], words, strict=True) if word in self.memory}
-            self.arrays["tickets"][0] = self.tile
+            given = dict(zip(map(show_exp, self.parameters[name]), words, strict=True))
+            self.write(given["tickets"], np.array([self.tile]))
             self.plant(self.arrays)
             blocks = 1
         super().launch(function, blocks, arguments, threads)
-
-
-def apart(built: GpuProgram, driver: Planted) -> Gpu:
-    """A device on which each array has memory of its own."""
-    device = gpu_device(built, driver)
-    device.memory = Exact(driver, None)
-    return device
 
 
 def affine(xs: Any, low: int, high: int) -> tuple[int, int]:
@@ -254,7 +248,7 @@ def test_the_nearest_that_knows_all_is_found(monkeypatch: pytest.MonkeyPatch, gr
             publishes(arrays, other, 1, affine(xs, other * THREADS, (other + 1) * THREADS))
 
     built = gpu_code(program_of(kernel))
-    (first, second), _ = launch(apart(built, Planted(built, tile, plant)), "K", [len(xs), xs])
+    (first, second), _ = launch(exact(built, Planted(built, tile, plant)), "K", [len(xs), xs])
     for element in range(tile * THREADS, len(xs), 51):
         assert (first[element], second[element]) == affine(xs, 0, element)
 
@@ -269,7 +263,7 @@ def published(built: GpuProgram, tile: int, arguments: list[Any], plant: Callabl
               status: int, array: str = "status") -> dict[str, Any]:
     """The arrays as they are when a tile that waits for ever has this status, or has not got it for long."""
     driver = Planted(built, tile, plant)
-    device = apart(built, driver)
+    device = exact(built, driver)
 
     def watch() -> None:
         end = time.monotonic() + PATIENCE
@@ -319,8 +313,8 @@ def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> GpuProgram:
 
 
 @pytest.mark.parametrize("is_seen, published, nth", [
-    (own_aggregate, "status[tile], 1", 0), (groups_aggregate, "status[tile], 1", 1),
-    (prefix_of_a_tile_in_which_a_segment_starts, "segment_status[tile], 2", 0)],
+    (own_aggregate, "status[tile], wrap_add(epoch, 1)", 0), (groups_aggregate, "status[tile], wrap_add(epoch, 1)", 1),
+    (prefix_of_a_tile_in_which_a_segment_starts, "segment_status[tile], wrap_add(epoch, 2)", 0)],
     ids=["aggregate", "group", "segment"])
 def test_what_a_tile_knows_is_published_at_once(is_seen: Callable[[Callable[[str], str]], bool], published: str,
                                                 nth: int) -> None:

@@ -16,11 +16,12 @@ from nessie.cudagen.host.device import INDEX_BITS, MOST_ROUNDS, NO_FAILURE, Arra
 from nessie.cudagen.loops import interpreter as loops_interpreter
 from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.meanings import MEANINGS
-from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS
 from nessie.cudagen.loops.unread import unread
 from nessie.lambda_cu import nodes as ir
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
+EARLIER = 12                    # the epoch of a launch on a GPU that is not the first
 
 
 def wrapped(value: int) -> int:
@@ -209,7 +210,7 @@ def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | No
     memory: dict[str, Any] = {p.name: a for p, a in zip(plan.parameters, arguments, strict=True)}
     memory["cells"] = np.zeros(plan.cells, np.int64)
     memory["errors"] = np.array([NO_FAILURE, MOST_ROUNDS, 0, 0, 0], np.int64)
-    memory["interrupt"] = np.zeros(1, np.int64)
+    memory["interrupt"], memory[TICKETS], memory[EPOCH] = np.zeros(1, np.int64), np.zeros(2, np.int64), EARLIER
     for phase in plan.phases:
         interpreted.take_buffers(phase, memory)
         function = next(f for f in module.functions if f.name == phase.function)
@@ -217,5 +218,6 @@ def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | No
         blocks = 1 if phase.chunks is None else interpreted.size(phase.chunks, memory)
         if blocks:
             loops_interpreter.launch(module, phase.function, given, blocks, THREADS, order=Random(seed))
+            assert not memory[TICKETS].any()
     bases = {buffer.name: buffer.base for phase in plan.phases for buffer in phase.buffers}
     return [plain(interpreted.result(r, memory, bases)) for r in plan.results], int(memory["errors"][0])

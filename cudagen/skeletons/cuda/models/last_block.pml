@@ -20,7 +20,7 @@
    text "scan", K_sweep, of tickets parts errors:
      a  load errors
      -  atomicAdd tickets
-     -  atomicExch tickets (KEPT)
+     -  atomicExch tickets
      b  parts =
      c  atomic_add_ordered tickets (KEPT)
      e  atomicExch tickets (KEPT)

@@ -28,7 +28,7 @@
 
    text "scan", K_sweep, of tickets status aggregates prefixes:
      a  atomicAdd tickets
-     b  atomicExch tickets (KEPT)
+     b  atomicExch tickets
      c  aggregates =
      d  store_release status 1
      e  load_relaxed status
