@@ -261,6 +261,8 @@ class FunctionPrinter:
     def atomic(self, atomic: Atomic) -> str:
         type_, value, place = self.types[atomic.array], self.text(atomic.value), f"&{self.place(atomic)}"
         bits = f"({WORD})__double_as_longlong({value})" if type_ == "float" else f"({WORD})({value})"
+        if atomic.ordered:
+            return f"atomic_add_ordered({place}, {value})"
         match atomic.op, type_:
             case ("add", "float"):
                 return f"atomicAdd({place}, {value})"

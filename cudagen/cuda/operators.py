@@ -172,6 +172,10 @@ HELPERS: dict[str, str] = {
     "store_release": ordered("void store_release(long long *place, long long value)",
                              "st.release.gpu.global.s64 [%0], %1;", f': {PLACE}, "l"(value)',
                              "__atomic_store_n(place, value, __ATOMIC_RELEASE);"),
+    "atomic_add_ordered": ordered("long long atomic_add_ordered(long long *place, long long value)",
+                                  "atom.add.acq_rel.gpu.global.u64 %0, [%1], %2;", f'"=l"(old) : {PLACE}, "l"(value)',
+                                  "return __atomic_fetch_add(place, value, __ATOMIC_ACQ_REL);",
+                                  "long long old;", "return old;"),
     # As ints, floats without sign order as they are, negative ones the other way round. What is no number wins: it
     # comes without its sign, as the greatest of all; one that was there before, whatever its sign, is left there.
     "atomic_float_max": """\

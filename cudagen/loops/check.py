@@ -232,6 +232,10 @@ class FunctionCheck:
             only_cuda(scope, f"atomic max of {type_}")
             seen_by_all(scope, f"atomic max of {type_}", statement.array)
             require(statement.result is None, f"atomic max of {type_} has no result")
+        if statement.ordered:
+            only_cuda(scope, "ordered")
+            seen_by_all(scope, "ordered", statement.array)
+            require(statement.op == "add" and type_ == "int", "what is ordered is no add of ints")
         require((statement.op == "cas") == (statement.compare is not None), "cas, and only cas, compares")
         for value in (statement.value, statement.compare):
             if value is not None:

@@ -195,13 +195,15 @@ class If:
 class Atomic:
     """array[index] = old op value, in one step; op: 'add' 'min' 'max' 'exchange' 'cas' (with `compare`).
     `result`, if given, is bound to the old value. int arrays; 'add' and 'exchange' on float too; on cuda 'max' on all
-    types, but only of ints with a result."""
+    types, but only of ints with a result. `ordered`, of an 'add' of ints on cuda: it releases, as a Store does, and
+    acquires what the others before it have released, as a Load does."""
     op: str
     array: Written
     index: Exp
     value: Exp
     result: str | None = None
     compare: Exp | None = None
+    ordered: bool = False
 
 
 @dataclass(frozen=True)

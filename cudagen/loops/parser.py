@@ -189,6 +189,7 @@ class Parser:
         tokens = self.tokens
         if len(names) < 2 and tokens.accept("atomic"):
             op = self.one_of(ATOMICS, "an atomic operation")
+            ordered = bool(tokens.accept("ordered"))
             tokens.expect("(")
             array = tokens.name()
             index = self.indexed(self.expression)
@@ -196,7 +197,8 @@ class Parser:
             values = tokens.listed(self.expression, ")")
             if len(values) != 1 + (op == "cas"):
                 tokens.fail("cas takes what to compare with and a value, the others a value")
-            return Atomic(op, array, index, values[-1], names[0] if names else None, values[0] if op == "cas" else None)
+            return Atomic(op, array, index, values[-1], names[0] if names else None, values[0] if op == "cas" else None,
+                          ordered)
         tokens.expect("call")
         function = tokens.name()
         tokens.expect("(")

@@ -163,10 +163,11 @@ def show_simple(statement: Stmt) -> str:
             return f"shared {type_} {word(name)}[{size}]"
         case Part(name, type_, array, offset):
             return f"{type_}[] {word(name)} = piece({word(array)}, {show_exp(offset)})"
-        case Atomic(op, array, index, value, result, compare):
+        case Atomic(op, array, index, value, result, compare, ordered):
             old = f"{word(result)} = " if result is not None else ""
             expected = f"{show_exp(compare)}, " if compare is not None else ""
-            return f"{old}atomic {op}({word(array)}[{show_exp(index)}], {expected}{show_exp(value)})"
+            how = f"{op} ordered" if ordered else op
+            return f"{old}atomic {how}({word(array)}[{show_exp(index)}], {expected}{show_exp(value)})"
         case Call(names, function, arguments):
             results = ", ".join(map(word, names)) + " = " if names else ""
             return f"{results}call {word(function)}({', '.join(map(show_exp, arguments))})"

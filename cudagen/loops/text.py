@@ -8,7 +8,8 @@
     function    KIND name(int n, float[] xs, writable int[] out) -> int, float { ... }       kind: host, cuda, device
     statements  float x = e;   var float s = e;   s = e;   xs[e] = e;   release xs[e] = e;   shared float tile[32];
                 for (i = e; i < e; i += e) { ... }   while (e) { ... }   if (e) { ... } else { ... }
-                old = atomic add(xs[e], e);   atomic cas(xs[e], compare, e);   x, y = call f(e, xs);
+                old = atomic add(xs[e], e);   atomic cas(xs[e], compare, e);   old = atomic add ordered(xs[e], e);
+                x, y = call f(e, xs);
                 pause;   barrier;   note "what comes next";   return e, e;
     expressions 1  -2.5  inf  true  'a'  x  xs[e]  volatile xs[e]  relaxed xs[e]  acquire xs[e]
                 shuffle down(x, e)  vote(b)  e ? e : e

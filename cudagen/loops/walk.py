@@ -88,7 +88,12 @@ def arrays_in_common(functions: Sequence[Function]) -> dict[str, set[str]]:
 
 
 def accessed_in_common(body: tuple[Stmt, ...]) -> Iterator[str]:
-    """The arrays of which the statements themselves tell so."""
+    """The arrays of which the statements themselves tell so. What is ordered tells of all that a function both stores
+    and loads: a thread may see there what others have stored."""
+    if any(isinstance(statement, Atomic) and statement.ordered for statement in statements(body)):
+        stored = {statement.array for statement in statements(body) if isinstance(statement, Store)}
+        yield from [part.array for statement in statements(body) for exp in expressions(statement)
+                    for part in parts(exp) if isinstance(part, Load) and part.array in stored]
     for statement in statements(body):
         match statement:
             case Atomic(array=array) | Store(array, release=True):

@@ -139,7 +139,7 @@ def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
 # Mistakes ---------------------------------------------------------------------------------------
 
 
-ORDERED = re.compile(r"(\s)(__syncthreads|load_acquire|store_release)\(")
+ORDERED = re.compile(r"(\s)(__syncthreads|load_acquire|store_release|atomic_add_ordered)\(")
 BEGINS = re.compile(r'(extern "C" __global__|static __device__) .*?(\w+)\(')
 PLAIN = """
 extern "C" int planted_mistake;
@@ -147,6 +147,9 @@ extern "C" int usleep(unsigned);
 static void linger() { usleep(planted_mistake ? 50000 : 500); }
 static long long load_plain(const long long *place) { return *place; }
 static void store_plain(long long *place, long long value) { *place = value; }
+static long long add_plain(long long *place, long long value) {
+  return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+}
 """
 
 
@@ -173,6 +176,8 @@ def planted(text: str) -> tuple[str, list[Mistake]]:
         number = len(mistakes)
         if what == "load_acquire":
             return f"{indent}(planted_mistake == {number} ? load_plain : load_acquire)("
+        if what == "atomic_add_ordered":
+            return f"{indent}(planted_mistake == {number} ? add_plain : atomic_add_ordered)("
         if what == "store_release":
             return f"{indent}linger(), (planted_mistake == {number} ? store_plain : store_release)("
         return f"{indent}if (planted_mistake != {number}) __syncthreads("

@@ -8,6 +8,7 @@
     staging         how a tile's elements come from memory and go there, by slots in shared memory
     sums            sums of what tiles carry
     carries         what comes before a thread's items
+    finish          what the block that ends last does
     look_back       decoupled look-back: what all tiles before come to
     last_writes     PERMUTE where the last write wins
     order           ORDER: keys by a walk, then a radix sort

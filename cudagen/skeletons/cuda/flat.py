@@ -5,9 +5,11 @@ The number of blocks depends on the length alone, and with it the shape of the r
 """
 from __future__ import annotations
 
+from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import Buffer
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, each_in_grid, grid, keep_parts, launch
+from nessie.cudagen.skeletons.cuda.finish import finish_walk
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp
 from nessie.lambda_cu import nodes as ir
 
@@ -15,8 +17,8 @@ ABOUT = "All elements, in any order: neighbouring threads take neighbouring elem
 PARTS = "\nEach block leaves what its elements come to in `parts`."
 
 
-def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> loops.Exp:
-    """Adds the phase that walks; the number of its blocks."""
+def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...], ends: bool) -> loops.Exp:
+    """Adds the phase that walks, and `ends` the kernel, perhaps; the number of its blocks."""
     size = size_exp(kernel, root.size)
     blocks = grid(size)
     code, states = kernel.code(), list(kernel.states.values())
@@ -29,6 +31,7 @@ def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...]) -> lo
     with code.block() as body:
         sweep.root(loops.Name(index))
     each_in_grid(code, index, code.size(root.size), tuple(body))
-    buffers += keep_parts(kernel, sweep, states, BLOCK, blocks)
-    launch(kernel, "sweep", code, blocks, buffers, about=ABOUT + (PARTS if states else ""))
+    buffers += keep_parts(kernel, sweep, states, BLOCK, op("max", blocks, integer(1)))
+    launched, more = finish_walk(kernel, code, blocks) if ends else (blocks, "")
+    launch(kernel, "sweep", code, launched, buffers, about=ABOUT + (PARTS if states else "") + more)
     return blocks

@@ -35,6 +35,11 @@ def claiming(kernel: Kernel) -> list[tuple[Step, ir.Permute, list[tuple[str, str
     return found
 
 
+def settled(kernel: Kernel) -> set[str]:
+    """The arrays that the launches behind the walk write."""
+    return {name for _, _, named in claiming(kernel) for name, _ in named}
+
+
 def claim_buffers(kernel: Kernel, root: ir.Space) -> tuple[Buffer, ...]:
     """The claims, and what elements leave; survivors leave it at the index that the root's element has."""
     elements = size_exp(kernel, root.size if isinstance(root, ir.Flat) else root.total)

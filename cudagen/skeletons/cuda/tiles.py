@@ -25,15 +25,16 @@ from nessie.cudagen.skeletons.chunks import border_function, segmented, segmente
 from nessie.cudagen.skeletons.cpu.lanes import elements
 from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
 from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
-from nessie.cudagen.skeletons.cuda.blocks import BLOCK, keep_parts, launch
+from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
+from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
 from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of
 from nessie.cudagen.skeletons.cuda.staging import Staging, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums
-from nessie.cudagen.skeletons.elements import Sweep
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, counts, early_scalars, items_exp
-from nessie.cudagen.skeletons.states import State, assign, identity
+from nessie.cudagen.skeletons.elements import Sweep, rank_of
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, counts, early_scalars, items_exp, to_cell
+from nessie.cudagen.skeletons.states import State, assign, current, declare, identity
 from nessie.lambda_cu import nodes as ir
 
 ABOUT = "All elements, in tiles of a block each, of which each thread has neighbouring items."
@@ -50,10 +51,13 @@ ITEMS = """
 Items: the elements in order and, after the elements of each segment, its end; border finds an item's
 segment."""
 COUNTING = "counting_"                              # begins the names of what the launch that only counts publishes
+ABOUT_COUNT = """\
+How many elements survive, which elements of this kernel read: the sweep's walk for that alone. The block that ends
+last leaves it in cells."""
 
 
-def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loops.Exp:
-    """Adds the phase that walks; the number of its blocks."""
+def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...], ends: bool) -> loops.Exp:
+    """Adds the phase that walks, and `ends` the kernel, perhaps; the number of its blocks."""
     code, carries = kernel.code(), kernel.carries
     if kernel.walk.segmented:
         kernel.functions.append(border_function(runs))
@@ -71,28 +75,43 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...]) -> loop
     walk_run(kernel, sweep, runs, run)
     if slots is not None:
         slots.save(code)
-    totals = [state for state in kernel.states.values() if state.kind == "total"]
-    buffers += keep_parts(kernel, sweep, totals, tile, tiles)
+    room = op("max", tiles, integer(1))
+    buffers += keep_parts(kernel, sweep, totals_of(kernel), tile, room)
     about = ABOUT
     for prefix, restarts, told in (("", False, IN_ORDER), (SEGMENTS, True, IN_SEGMENTS)):
         if published := [state for state in carries if state.restarts == restarts]:
-            buffers += published_buffers(published, prefix, tiles)
+            buffers += published_buffers(published, prefix, room)
             about += told
     about += ITEMS if kernel.walk.segmented else ""
-    launch(kernel, "sweep", code, tiles, buffers, about=about)
+    launched, more = finish_walk(kernel, code, tiles) if ends else (tiles, "")
+    launch(kernel, "sweep", code, launched, buffers, about=about + more)
     return tiles
 
 
-def count_tiles(kernel: Kernel, runs: Runs) -> loops.Exp:
-    """Adds a phase that does no more than find out what carries come to, in buffers of its own; its blocks."""
+def count_tiles(kernel: Kernel, runs: Runs) -> None:
+    """Adds a phase that does no more than find out what carries come to, in buffers of its own; its last block leaves
+    the counts in cells."""
     code = kernel.code()
     tiles, tile, run = begin_tiles(kernel, code, runs)
     slots = staged(kernel, code, runs, run, needed_by_carries(kernel), False)
     own = summary(kernel, code, runs, run, slots).of(restarts=False)
     sum_up_tile(kernel, code, own, tile, COUNTING)
-    launch(kernel, "count", code, tiles, published_buffers(own.states, COUNTING, tiles),
-           about="How many elements survive, which elements of this kernel read: the sweep's walk for that alone.")
-    return tiles
+    launched = op("max", tiles, integer(1))
+    with code.block() as last:
+        counted(kernel, code, tiles)
+    last_block(kernel, code, launched, last, together=False)
+    launch(kernel, "count", code, launched, published_buffers(own.states, COUNTING, launched), about=ABOUT_COUNT)
+
+
+def counted(kernel: Kernel, code: Code, tiles: loops.Exp) -> None:
+    """How many have survived goes to cells."""
+    ranks = {name: kernel.states[rank_of(step, side)] for step in kernel.walk.steps
+             for side, name in enumerate(step.bind.names[:2]) if name in counts(kernel.walk) and name != "_"}
+    now = {name: declare(code, kernel.tables, state) for name, state in ranks.items()}
+    through_last(code, [(state, now[name]) for name, state in ranks.items()], COUNTING, blocks_here(code, tiles))
+    for name, state in ranks.items():
+        (count,) = current(state, now[name])
+        to_cell(kernel, code, name, count)
 
 
 def begin_tiles(kernel: Kernel, code: Code, runs: Runs) -> tuple[loops.Exp, loops.Exp, Run]:
@@ -101,7 +120,7 @@ def begin_tiles(kernel: Kernel, code: Code, runs: Runs) -> tuple[loops.Exp, loop
     if kernel.carries:
         code.note("tiles are numbered as their blocks begin: all tiles before this one are at work or done")
     tiles = runs.tiles(items_exp(kernel, runs.root))
-    tile = ticket(code, tiles) if kernel.carries else BLOCK
+    tile = ticket(code, op("max", tiles, integer(1))) if kernel.carries else BLOCK
     return tiles, tile, run_of(code, runs, tile)
 
 

@@ -1,6 +1,5 @@
 /* The end of a walk that its last block makes: the one that comes to its end last goes on, and finds what all others
-   have left. Where a launch of its own ends walks (walk.py, finish), that is the order of launches, and nothing else;
-   the steps with (KEPT) are then not in the text, and of this model only that errors stop whole launches counts.
+   have left (skeletons/cuda/finish.py).
 
    Blocks leave their parts by plain stores, and draw a number of an atomic counter that is ordered; who draws the last
    adds up all parts and sets the counter back for the next launch: LAUNCHES of them use it, one after another. A check
@@ -22,9 +21,9 @@
      -  atomicAdd tickets
      -  atomicExch tickets
      b  parts =
-     c  atomic_add_ordered tickets (KEPT)
-     e  atomicExch tickets (KEPT)
-     d  load parts (KEPT)                                                                                        */
+     c  atomic_add_ordered tickets
+     e  atomicExch tickets
+     d  load parts                                                                                        */
 #ifndef BLOCKS
 #define BLOCKS 3
 #endif

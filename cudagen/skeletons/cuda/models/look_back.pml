@@ -43,8 +43,8 @@
      h  volatile aggregates
      k  prefixes =
      l  store_release status 2
-     -  atomic_add_ordered tickets (KEPT)
-     -  atomicExch tickets (KEPT)                                                                                */
+     -  atomic_add_ordered tickets
+     -  atomicExch tickets                                                                                */
 #ifndef GROUP
 #define GROUP 2
 #endif
