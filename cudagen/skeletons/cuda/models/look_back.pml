@@ -2,9 +2,9 @@
 
    A block is a process that draws the number of its tile; AT_WORK of them are at work at a time. Its first warp has
    GROUP lanes, and a group as many tiles. What a tile comes to is a bit, so what several come to are their bits, and JOIN asserts that
-   nothing is joined twice, or in another order. What sums are at first is garbage. Statuses and the counter of tickets
-   are 0 at first. With -DKEPT nobody fills them: statuses are what earlier launches have left, less than this launch's
-   begin with, and who draws the last ticket sets the counter back.
+   nothing is joined twice, or in another order. What sums are at first is garbage. Nobody fills anything:
+   statuses are 0, as those of a device's first launch, or with -DKEPT what earlier launches have left, less than this
+   launch's begin with; who draws the last ticket sets the counter back.
    With -DSEGMENTS lines of tiles begin anywhere: some tiles begin with a segment, in some the last segment begins.
 
    safe  -DTILES=6 -DAT_WORK=2
@@ -21,6 +21,7 @@
    mistake PREFIX_LATE      assertion    a tile publishes that it knows all before it before its prefix
    mistake NO_ACQUIRE       assertion    values are loaded before the status that says they are there
    mistake NO_EPOCH         assertion    a status of an earlier launch counts: -DKEPT
+   mistake EPOCH_WRAPS      assertion    the numbers of launches have begun anew: -DKEPT
    mistake KNOWN_KEPT       assertion    the lane found while polling counts, though a nearer one knows by now
    mistake NO_TICKETS       livelock     blocks have tiles in no order: all at work may wait for one that never begins
    mistake TICKET_KEPT      assertion    nobody sets the counter of tickets back: -DKEPT
@@ -54,7 +55,7 @@
 #ifndef AT_WORK
 #define AT_WORK 2
 #endif
-#ifdef KEPT
+#if defined(KEPT) && !defined(EPOCH_WRAPS)
 #define NOTHING 4                       /* this launch's epoch is 1 */
 #else
 #define NOTHING 0
