@@ -167,6 +167,9 @@ class GpuLauncher(Launcher):
         self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
         lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
         self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
+        self.others = [0] * (len(self.slots) - len(plan.parameters) - 3)        # words besides arguments and SHARED
+        passed = {a.name for phase in plan.phases for a in phase.arguments if isinstance(a, loops.Name)}
+        self.shares = not passed.isdisjoint((TICKETS, EPOCH))
         self.counts = (any(isinstance(r, ScalarResult) for r in plan.results)       # something is in cells at the end
                        or any(map(reads_cells, (plan.elements, *lengths.values()))))
 
@@ -182,21 +185,21 @@ class GpuLauncher(Launcher):
                              self.chunks(phase), any(map(reads_cells, sizes)), fails)
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
-        words: list[Any] = [0] * len(self.slots)
-        for at, argument in enumerate(arguments):
-            words[at] = word(argument)
-        at = len(arguments)
+        words: list[Any] = [word(argument) for argument in arguments]
         board = device.board
-        words[at:at + 3] = board.cells, board.errors, device.interrupt_address
-        words[self.slots[TICKETS]], words[self.slots[EPOCH]] = board.tickets, board.next_epoch()
-        for buffer, place in zip(self.kept, board.take([b.size(words, []) for b in self.kept]), strict=True):
-            words[buffer.slot] = place
-        arrays = self.zeros(device, words)
-        finished = False
+        words += (board.cells, board.errors, device.interrupt_address, *self.others)
+        if self.shares:
+            words[self.slots[TICKETS]], words[self.slots[EPOCH]] = board.tickets, board.next_epoch()
+        if self.kept:
+            for buffer, place in zip(self.kept, board.take([b.size(words, []) for b in self.kept]), strict=True):
+                words[buffer.slot] = place
+        arrays = self.zeros(device, words) if self.zeroed else {}
+        finished, counts = False, list[int]()
         try:
             for step in self.steps:
                 self.run(step, device, words, arrays, arguments, spare)
-            counts = device.cells(self.plan.cells) if self.counts else []
+            if self.counts:
+                counts = device.cells(self.plan.cells)
             for name, length in self.lengths.items():
                 arrays[name] = device.shrunk(arrays[name], length(words, counts))
             finished = True
@@ -216,8 +219,6 @@ class GpuLauncher(Launcher):
     def zeros(self, device: Gpu, words: list[Any]) -> dict[str, Array]:
         """The buffers that begin with 0, whose addresses go to `words`."""
         wanted = [(buffer.name, buffer.base, buffer.size(words, [])) for buffer in self.zeroed]
-        if not wanted:
-            return {}
         blocks = device.memory.zeros([length * DTYPES[base].itemsize for _, base, length in wanted])
         arrays = {name: Array(base, length, block) for (name, base, length), block in zip(wanted, blocks, strict=True)}
         for buffer in self.zeroed:

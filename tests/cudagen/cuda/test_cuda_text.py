@@ -85,6 +85,7 @@ def kernel(body: str, parameters: str = "int n, int[] xs, writable int[] out") -
     ("int a = acquire out[0];", "const long long a = load_acquire(&out[0]);"),
     ("int a = relaxed out[0];", "const long long a = load_relaxed(&out[0]);"),
     ("release out[n] = n + 1;", "store_release(&out[n], wrap_add(n, 1));"),
+    ("a = atomic add ordered(out[0], n);", "const long long a = atomic_add_ordered(&out[0], n);"),
     ("pause;", "__nanosleep(20);"),
     ('note "what comes next"; int a = 1;', "// what comes next\n  const long long a = 1;"),
     ("int a = volatile out[0];", "const long long a = ((const volatile long long *)out)[0];"),
@@ -151,7 +152,8 @@ def test_a_cuda_compiler_takes_whole_kernels(text: str) -> None:
 
 def test_a_cuda_compiler_takes_every_operator() -> None:
     text = cuda.cuda(operators_module())
-    of_memory = {"load_acquire", "load_relaxed", "store_release", "atomic_float_max", "atomic_bool_max"}
+    of_memory = {"load_acquire", "load_relaxed", "store_release", "atomic_add_ordered", "atomic_float_max",
+                 "atomic_bool_max"}
     assert {*re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)} == HELPERS.keys() - of_memory
     assert complaint(text) == ""
 
@@ -240,13 +242,13 @@ def test_a_header_says_what_a_launch_needs(capsys: pytest.CaptureFixture[str]) -
     """All lines that a kernel comes from, each launch, each argument and what it holds at first."""
     first, second = emitted(capsys, str(EXAMPLES / "norm2.nesl"), "-e", "norm2").split(" ----")[1:]
     assert re.findall(r"norm2.nesl:(\d+) ", first) == ["5", "6", "7"] and "sum2 = sum(gts)\n" in first
-    assert "//   K1_sweep<<<min((n + 255) / 256, 1024), 256>>>(xs, n, sum1_parts, sum2_parts, errors)\n" \
-           "//     128 bytes of shared memory" in first
+    assert re.search(r"//   K1_sweep<<<max\(min\(\(n \+ 255\) / 256, 1024\), 1\), 256>>>\(xs, n, sum1_parts,"
+                     r" sum2_parts, cells,\s+(//\s+)?tickets, errors\)\n//     264 bytes of shared memory", first)
     described = first.partition("// Arguments:")[2].partition("extern")[0]
     assert re.findall(r"//   (\w+) +(.*)", described)[:6] == [
         ("n", "a long long, given"), ("xs", "n doubles, given"),
-        ("sum1_parts", "min((n + 255) / 256, 1024) doubles; scratch"),
-        ("sum2_parts", "min((n + 255) / 256, 1024) doubles; scratch"),
+        ("sum1_parts", "max(min((n + 255) / 256, 1024), 1) doubles; scratch"),
+        ("sum2_parts", "max(min((n + 255) / 256, 1024), 1) doubles; scratch"),
         ("cells", "2 words of 8 bytes (cells_float: the same words); "
                   "afterwards [0] sum1, a double; [1] sum2, a double"),
         ("errors", "see the beginning of this text")]
@@ -258,8 +260,8 @@ def test_a_header_tells_of_a_scan_and_a_sort(tmp_path: Path, capsys: pytest.Capt
     path.write_text("function scans(m) = {plus_scan(r) : r in m}; function sorts(xs) = sort(xs);")
     scans = emitted(capsys, str(path), "-e", "scans", "-t", "[[float]]")
     assert re.search(r"//   (tickets|epoch) +see the beginning of this text", scans)
-    assert re.search(r"//   segment_status +\(n_1 \+ n \+ 1023\) / 1024 long longs, no greater than the epoch at "
-                     "first; scratch", scans)
+    assert re.search(r"//   segment_status +max\(\(n_1 \+ n \+ 1023\) / 1024, 1\) long longs, no greater than the "
+                     "epoch at first; scratch", scans)
     assert re.search(r"//   it +n_1 doubles; a result", scans) and "look-back: the first warp" in scans
     sorts = emitted(capsys, str(path), "-e", "sorts", "-t", "[float]")
     assert "... and 7 times more" in sorts and "has shift = 0, 8, 16, " in sorts
@@ -318,8 +320,8 @@ def test_what_blocks_tell_each_other_may_be_seen_by_others() -> None:
     parameters = re.split(r",\s+", cuda.cuda(module).split(" K_sweep(")[1].split(") {")[0])
     alone = {p.split("__restrict__ ")[1] for p in parameters if "__restrict__" in p}
     others = {p.split("*")[1] for p in parameters if "*" in p and "__restrict__" not in p}
-    assert alone == {"xs", "qs", "t_parts", "errors"}
-    assert others == {"tickets", "status", "ps_aggregates", "ps_prefixes"}
+    assert alone == {"xs", "qs", "cells", "errors"}
+    assert others == {"tickets", "status", "ps_aggregates", "ps_prefixes", "t_parts"}
 
 
 # Results, from a C++ compiler with one thread -----------------------------------------------------

@@ -248,6 +248,42 @@ def test_what_fails_while_blocks_parts_are_added_up_stops_the_kernels_behind(see
     assert failed >> INDEX_BITS == 1 and device.errors[STOPPED]
 
 
+# Each, done to the text, in what blocks of a launch, or those of the next, tell each other.
+BACK = "(long long)atomicExch((unsigned long long *)&tickets[{}], (unsigned long long)(0));"
+MISTAKES = {
+    "the last but one goes on": ("wrap_add(ended, 1) ==", "wrap_add(ended, 2) =="),
+    "a counter is not set back": (BACK.format(1), ""),
+    "tickets are not set back": (BACK.format(0), ""),
+    "epochs do not count": (", wrap_add(epoch, ", ", wrap_add(0, "),
+}
+
+
+@pytest.mark.parametrize("mistake", ["", *MISTAKES])
+def test_launches_leave_what_they_share_as_the_next_one_needs_it(mistake: str) -> None:
+    """And what does not is noticed: results differ, or a launch never ends."""
+    kernel = parse_kernel("""kernel K (n : int, xs : [int; n]) {
+        let ps = SCAN { i => xs[i] using xs } (0) { (x, y) => x + y } (n)
+        let t = REDUCE { i => ps[i] using ps } (-1) { (x, y) => max(x, y) } (n)
+        return t }""")
+    made = gpu_code(program_of(kernel))
+    built = replace(made, text=made.text.replace(*MISTAKES[mistake])) if mistake else made
+    assert not mistake or built.text != made.text
+    assert all(right_twice(built, seed) for seed in range(1, 7)) == (not mistake)
+
+
+def right_twice(built: GpuProgram, seed: int) -> bool:
+    """Are a launch and the next right, and do they end?"""
+    device = gpu_device(built, Cudasim(2, seed))
+    device.begin(None)
+    found = []
+    for value in (1, -1):
+        watch = threading.Timer(2, device.interrupt)
+        watch.start()
+        found += device.launch("K", [9000, device.upload("int", np.full(9000, value))])
+        watch.cancel()
+    return found == [8999, 0] and not device.interrupted
+
+
 def test_memory_is_limited_and_used_again(built: GpuProgram) -> None:
     driver = Cudasim(1, 1)
     device = gpu_device(built, driver)
