@@ -6,7 +6,7 @@ and loads made before, so that an element of an array is loaded once. Entries li
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from nessie.base.records import dataclass
@@ -75,6 +75,7 @@ class Code:
         self.fails = False
         self.order_index: loops.Exp = integer(0)        # of what is computed: grows in the order of evaluation
         self.returns: tuple[str, ...] | None = None     # the results of the scalar function that this is
+        self.starts: dict[str, Callable[[loops.Exp], loops.Exp]] = {}       # by offsets, where they are at hand
         self.given: dict[str, str] = {}     # the names here of the arrays that the scalar function is given
         self.wary = False                   # a scalar function whose arguments may be tainted
         self._trail: list[tuple[str, loops.Exp]] = []

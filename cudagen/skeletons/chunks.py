@@ -114,6 +114,8 @@ def start_of(code: Code, root: ir.Segmented, segment: loops.Exp) -> loops.Exp:
             pairs = op("rshift", op("*", segment, op("-", segment, integer(1))), integer(1))
             return op("+", op("*", code.size(slope), pairs), op("*", code.size(offset), segment))
         case ir.Irregular(_, offsets, _):
+            if offsets in code.starts:
+                return code.starts[offsets](segment)
             return loops.Load(code.array(offsets, "int"), segment)
     raise TypeError(root)
 
@@ -146,19 +148,33 @@ def border_function(chunks: Chunks) -> loops.Function:
     code = Code({}, {})
     first = tuple(loops.Parameter(code.fresh(name), "int") for name in ("item", "block", "least", "most"))
     item, block, *within = (loops.Name(parameter.name) for parameter in first)
-    segment = last(code, within[0], within[1], lambda s: op("<=", op("+", start_of(code, root, s), s), item))
+    segment = segment_with(code, root, item, within)
     element = code.let_int("element", op("-", item, segment))
-    start = code.let_int("start", start_of(code, root, segment))
-    with code.block() as inside:
-        blocks = op("/", op("+", op("-", element, start), op("-", block, integer(1))), block)
-        cut = code.let_int("cut", op("+", start, op("*", blocks, block)))
-        following = code.let_int("following", op("+", segment, integer(1)))
-        stop = code.let_int("stop", start_of(code, root, following))
-        code.add(loops.If(op("<", cut, stop), (loops.Return((segment, cut)),), (loops.Return((following, stop)),)))
-    code.add(loops.If(op("<", start, element), tuple(inside)))
+    cut(code, root, segment, element, block, lambda *found: (loops.Return(found),))
     code.add(loops.Return((segment, element)))
     return loops.Function(chunks.border, "device", (*first, *code.parameters.values()), tuple(code.statements),
                           ("int", "int"), about=ABOUT_BORDER)
+
+
+def segment_with(code: Code, root: ir.Segmented, item: loops.Exp, within: tuple[loops.Exp, loops.Exp]) -> loops.Exp:
+    """The segment that an item lies in."""
+    if isinstance(root, ir.Uniform):
+        found = op("/", item, op("+", code.size(root.length), integer(1)))
+        return code.let_int("segment", op("max", within[0], op("min", found, within[1])))
+    return last(code, *within, lambda s: op("<=", op("+", start_of(code, root, s), s), item))
+
+
+def cut(code: Code, root: ir.Segmented, segment: loops.Exp, element: loops.Exp, block: loops.Exp,
+        moved: Callable[[loops.Exp, loops.Exp], tuple[loops.Stmt, ...]]) -> None:
+    """Where a segment may not be cut at the element, do this with the segment and the element at which it is cut."""
+    start = code.let_int("start", start_of(code, root, segment))
+    with code.block() as inside:
+        blocks = op("/", op("+", op("-", element, start), op("-", block, integer(1))), block)
+        place = code.let_int("cut", op("+", start, op("*", blocks, block)))
+        following = code.let_int("following", op("+", segment, integer(1)))
+        stop = code.let_int("stop", start_of(code, root, following))
+        code.add(loops.If(op("<", place, stop), moved(segment, place), moved(following, stop)))
+    code.add(loops.If(op("<", start, element), tuple(inside)))
 
 
 def segment_of(code: Code, root: ir.Segmented, element: loops.Exp) -> loops.Exp:

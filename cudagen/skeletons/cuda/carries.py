@@ -66,7 +66,8 @@ def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, publishe
 
 def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: Sums, tile: loops.Exp) -> Sums:
     """The sums before the thread's items in the segment that goes on into them."""
-    assert run.span is not None and run.tile is not None
+    span = run.tile.span
+    assert run.span is not None and span is not None
     whole, tile_prefix = Parked(code, own, "whole", 1), Parked(code, own, "earlier", 1)
     code.note("what the tile's segments come to up to each run, from the first runs that they have in it")
     with first_thread(code):
@@ -74,13 +75,13 @@ def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: S
     before = scan_segments(kernel, code, own)
     with code.block() as ends_tile:
         whole.store(code, integer(0), own)
-    code.add(loops.If(op("and", op("<", run.span.i0, run.span.i1), op("==", run.span.i1, run.tile.i1)),
+    code.add(loops.If(op("and", op("<", run.span.i0, run.span.i1), op("==", run.span.i1, span.i1)),
                       tuple(ends_tile)))
     code.add(loops.Barrier())
     code.note("look-back: the first warp publishes what the last segment comes to, and finds out what the first did")
     with first_warp(code):
         total = whole.load(code, integer(0))
-        earlier = look_back(kernel, code, total, line_of(code, runs, run.tile, tile), SEGMENTS)
+        earlier = look_back(kernel, code, total, line_of(code, runs, span, tile), SEGMENTS)
         with first_thread(code):
             tile_prefix.store(code, integer(0), earlier)
     code.add(loops.Barrier())

@@ -10,22 +10,25 @@ from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, identifier, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
-from nessie.cudagen.skeletons.chunks import Chunks, Span, border, start_of
-from nessie.cudagen.skeletons.cuda.blocks import THREAD
+from nessie.cudagen.skeletons.chunks import Chunks, Span, border, cut, last, segmented, start_of
+from nessie.cudagen.skeletons.cuda.blocks import THREAD, threads_below
 from nessie.cudagen.skeletons.cuda.staging import fitting
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.lambda_cu import nodes as ir
 
+WORDS = 3                       # a segment, an element, and where the segment starts
+STARTS = "int16"                # holds the start of a segment in its tile
+
 
 @dataclass(frozen=True)
 class Runs(Chunks):
-    """The threads' runs, `width` items each; and tiles. `cut`: segments are cut at whole tiles and runs."""
-    cut: bool = False
+    """The threads' runs, `width` items each; and tiles. `cuts`: segments are cut at whole tiles and runs."""
+    cuts: bool = False
 
     @property
     def tile(self) -> int:
         """Items of a tile."""
-        return self.width * THREADS // (2 if self.cut else 1)
+        return self.width * THREADS // (2 if self.cuts else 1)
 
     def tiles(self, items: loops.Exp) -> loops.Exp:
         """The number of blocks that so many items take."""
@@ -33,39 +36,123 @@ class Runs(Chunks):
 
 
 @dataclass(frozen=True)
-class Run:
-    """The items of a thread: from element `low` to before `high` of a flat space, or a span of a segmented one. Where
-    segments are cut, `tile` is the span of all threads of the block. The tile has `many` elements, from `first` on."""
+class Tile:
+    """The items of a block, from `low` to before `high`, and their elements: `many`, from `first` on. Of a segmented
+    space the `span`, too; `starts`: the shared array in which the starts of its segments after the first stand."""
     low: loops.Exp
     high: loops.Exp
-    first: loops.Exp | None = None
-    many: loops.Exp | None = None
+    first: loops.Exp
+    many: loops.Exp
     span: Span | None = None
-    tile: Span | None = None
+    starts: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The items of a thread: from element `low` to before `high` of a flat space, or a span of a segmented one."""
+    low: loops.Exp
+    high: loops.Exp
+    span: Span | None
+    tile: Tile
 
 
 def runs_of(kernel: Kernel, root: ir.Space, width: int) -> Runs:
     return Runs(root, fitting(kernel.walk, root, width), f"{identifier(kernel.walk.kernel.name)}_border",
-                cut=any(state.restarts for state in kernel.carries))
+                cuts=any(state.restarts for state in kernel.carries))
 
 
-def run_of(code: Code, runs: Runs, tile: loops.Exp) -> Run:
+# The tile -----------------------------------------------------------------------------------------
+
+
+def tile_of(code: Code, runs: Runs, tile: loops.Exp) -> Tile:
+    """The tile's items. Where its segments are irregular, their starts are there after a barrier."""
     items = code.let_int("items", runs.items(code))
     low, high = some(code, op("*", tile, integer(runs.tile)), runs.tile, items)
     if isinstance(runs.root, ir.Flat):
-        many = code.let_int("many", op("-", high, low))
-        return Run(*some(code, op("+", low, op("*", THREAD, integer(runs.width))), runs.width, items), low, many)
-    whole, block, first, many = None, 1, None, None
-    segments: tuple[loops.Exp, loops.Exp] = integer(0), code.size(runs.root.segments)
-    if runs.cut:
+        return Tile(low, high, low, code.let_int("many", op("-", high, low)))
+    if runs.cuts:
         code.note("the tile: segments are cut at whole tiles from their own starts")
-        whole, block = bounded(code, runs, low, high, runs.tile, segments, "tile_"), runs.width
-        segments, first, many = (whole.s0, whole.s1), whole.i0, code.let_int("many", op("-", whole.i1, whole.i0))
+    starts = ""
+    if isinstance(runs.root, ir.Irregular):
+        span, starts = searched(code, runs, runs.root, low, high)
+    else:
+        segments = integer(0), code.size(runs.root.segments)
+        span = bounded(code, runs, low, high, runs.tile if runs.cuts else 1, segments, "tile_")
+    if runs.cuts:
         low, high = (code.let_int(hint, op("+", s, i)) for hint, s, i in
-                     (("low", whole.s0, whole.i0), ("high", whole.s1, whole.i1)))
-        items = high
-    low, high = some(code, op("+", low, op("*", THREAD, integer(runs.width))), runs.width, items)
-    return Run(low, high, first, many, bounded(code, runs, low, high, block, segments, ""), whole)
+                     (("low", span.s0, span.i0), ("high", span.s1, span.i1)))
+    return Tile(low, high, span.i0, code.let_int("many", op("-", span.i1, span.i0)), span, starts)
+
+
+def searched(code: Code, runs: Runs, root: ir.Irregular, low: loops.Exp, high: loops.Exp) -> tuple[Span, str]:
+    """The span of a tile, of which two threads look for one end each, and the array with the starts of its segments:
+    from its first element on, none before it, nor beyond what it may have at most."""
+    borders = code.shared("borders", "int", 2 * WORDS)
+    starts = code.shared("starts", STARTS, runs.width * THREADS + WORDS)
+    with threads_below(code, 2):
+        item = code.let_int("item", op("select", op("==", THREAD, integer(0)), low, high))
+        block = integer(runs.tile if runs.cuts else 1)
+        segment, element = border(code, runs, item, block, (integer(0), code.size(root.segments)), "segment", "element")
+        for word, value in enumerate((segment, element, start_of(code, root, segment))):
+            code.add(loops.Store(borders, op("+", op("*", THREAD, integer(WORDS)), integer(word)), value))
+    code.add(loops.Barrier())
+    s0, i0, start, s1, i1, _ = [code.let_int(hint, loops.Load(borders, integer(word))) for word, hint in
+                                enumerate(("tile_s0", "tile_i0", "tile_start", "tile_s1", "tile_i1", "_"))]
+    code.note("where the tile's segments start, from its first element on")
+    place, beyond = code.fresh("place"), op("min", op("+", s1, integer(1)), code.size(root.segments))
+    with code.block() as body:
+        offset = op("-", start_of(code, root, op("+", s0, loops.Name(place))), i0)
+        code.add(loops.Store(starts, loops.Name(place), op("max", op("min", offset, integer(2 * runs.width * THREADS)),
+                                                                integer(0))))
+    code.add(loops.For(place, THREAD, op("+", op("-", beyond, s0), integer(1)), tuple(body), integer(THREADS)))
+
+    def start_here(segment: loops.Exp) -> loops.Exp:
+        return op("select", op("==", segment, s0), start, op("+", i0, loops.Load(starts, op("-", segment, s0))))
+
+    code.starts[root.offsets] = start_here
+    return Span(s0, i0, s1, i1), starts
+
+
+# The threads' runs --------------------------------------------------------------------------------
+
+
+def run_of(code: Code, runs: Runs, tile: Tile) -> Run:
+    low, high = some(code, op("+", tile.low, op("*", THREAD, integer(runs.width))), runs.width, tile.high)
+    if tile.span is None:
+        return Run(low, high, None, tile)
+    block = runs.width if runs.cuts else 1
+    if not tile.starts:
+        return Run(low, high, bounded(code, runs, low, high, block, (tile.span.s0, tile.span.s1), ""), tile)
+    code.note("the thread's segments, by bisection of the tile's")
+    near = Near(segmented(runs.root), tile.span, tile.starts, block)
+    low_place, high_place = [code.let_int("place", op("max", op("-", item, op("+", tile.span.s0, tile.span.i0)),
+                                                      integer(0))) for item in (low, high)]
+    segments = code.let_int("segments", op("-", tile.span.s1, tile.span.s0))
+    first = near.segment(code, low_place, integer(0), segments)
+    last_one = near.segment(code, high_place, first, op("min", op("+", first, integer(runs.width)), segments))
+    return Run(low, high, Span(*near.border(code, low_place, first, "s0", "i0"),
+                               *near.border(code, high_place, last_one, "s1", "i1")), tile)
+
+
+@dataclass(frozen=True)
+class Near:
+    """The segments of a tile, the first of which is number 0 here, and its first item."""
+    root: ir.Segmented
+    span: Span
+    starts: str
+    block: int                  # elements between two places at which a segment is cut
+
+    def segment(self, code: Code, place: loops.Exp, least: loops.Exp, most: loops.Exp) -> loops.Exp:
+        """The segment that has the item."""
+        return last(code, least, most, lambda s: op("<=", op("+", loops.Load(self.starts, s), s), place))
+
+    def border(self, code: Code, place: loops.Exp, near: loops.Exp, *hints: str) -> tuple[loops.Exp, loops.Exp]:
+        """The segment and the element at which begins what is cut at the item, as chunks.border has it."""
+        segment = code.var(hints[0], "int", op("+", self.span.s0, near))
+        element = code.var(hints[1], "int", op("+", self.span.i0, op("-", place, near)))
+        cut(code, self.root, loops.Name(segment), loops.Name(element), integer(self.block),
+            lambda s, i: (loops.Set(segment, s), loops.Set(element, i)))
+        return loops.Name(segment), loops.Name(element)
 
 
 def some(code: Code, low: loops.Exp, width: int, end: loops.Exp) -> tuple[loops.Exp, loops.Exp]:

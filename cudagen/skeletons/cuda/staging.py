@@ -46,6 +46,11 @@ class Slots:
     of_places: dict[str, Place] = field(default_factory=dict)       # the outputs of survivors, and where
     places: tuple[Place, ...] = ()
 
+    @property
+    def filled(self) -> bool:
+        """Is there anything in them before the walks?"""
+        return bool(self.inputs or self.places)
+
     def size(self, items: int) -> int:
         """Bytes, where a tile has so many items."""
         types = (*self.types, *[PLACES] * len(self.places))
@@ -158,8 +163,8 @@ class Staging:
     # Before and after -----------------------------------------------------------------------
 
     def load(self, code: Code) -> None:
-        """Fills the slots. All see them afterwards."""
-        if not self.slots.inputs and not self.places:
+        """Fills the slots: all see them after a barrier."""
+        if not self.slots.filled:
             return
         listed = ", ".join(self.slots.inputs)
         code.note(f"the tile's elements{' of ' + listed if listed else ''}: neighbouring threads load neighbours")
@@ -172,7 +177,6 @@ class Staging:
                 code.add(loops.Store(self.arrays[slot], own[type_], loops.Load(code.array(array, wide(type_)), at)))
             for places in self.places.values():
                 code.add(loops.Store(places, own[PLACES], integer(-1)))
-        code.add(loops.Barrier())
 
     def save(self, code: Code) -> None:
         """What the last walk has left in slots goes to memory."""

@@ -21,7 +21,7 @@ from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.kernels.walk import UNIT, Walk, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, Buffer
-from nessie.cudagen.skeletons.chunks import border_function, segmented, segmented_chunk
+from nessie.cudagen.skeletons.chunks import border_function, segmented, segmented_chunk, start_of
 from nessie.cudagen.skeletons.cpu.lanes import elements
 from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
 from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
@@ -29,9 +29,9 @@ from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts,
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
 from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
-from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of
+from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of, tile_of
 from nessie.cudagen.skeletons.cuda.staging import Staging, slots_of, staging
-from nessie.cudagen.skeletons.cuda.sums import Sums
+from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, counts, early_scalars, items_exp, to_cell
 from nessie.cudagen.skeletons.states import State, assign, current, declare, identity
@@ -61,20 +61,22 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...], ends: b
     code, carries = kernel.code(), kernel.carries
     if kernel.walk.segmented:
         kernel.functions.append(border_function(runs))
-    tiles, tile, run = begin_tiles(kernel, code, runs)
+    tiles, tile, run, slots = begin_tiles(kernel, code, runs, all_steps(kernel), True)
     known_counts(kernel, code, runs.root)
     sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
-    sweep.slots = slots = staged(kernel, code, runs, run, all_steps(kernel), True)
-    before = prefixes(kernel, code, runs, run, tile, slots) if carries else {}
+    sweep.slots = slots
+    before = prefixes(kernel, code, runs, run, tile, slots) if carries and not sums_alone(kernel) else {}
     for state in sweep.states.values():
         if state.name in before:
             sweep.variables[state.name] = before[state.name]
         else:
             sweep.declare(state)
-    code.note(f"{'again ' if carries else ''}the {runs.width} items of this thread: all results are stored")
-    walk_run(kernel, sweep, runs, run)
-    if slots is not None:
-        slots.save(code)
+    if sums_alone(kernel):
+        walk_once(kernel, sweep, runs, run, tile)
+    else:
+        code.note(f"{'again ' if carries else ''}the {runs.width} items of this thread: all results are stored")
+        walk_run(kernel, sweep, runs, run)
+    slots.save(code)
     room = op("max", tiles, integer(1))
     buffers += keep_parts(kernel, sweep, totals_of(kernel), tile, room)
     about = ABOUT
@@ -92,8 +94,7 @@ def count_tiles(kernel: Kernel, runs: Runs) -> None:
     """Adds a phase that does no more than find out what carries come to, in buffers of its own; its last block leaves
     the counts in cells."""
     code = kernel.code()
-    tiles, tile, run = begin_tiles(kernel, code, runs)
-    slots = staged(kernel, code, runs, run, needed_by_carries(kernel), False)
+    tiles, tile, run, slots = begin_tiles(kernel, code, runs, needed_by_carries(kernel), False)
     own = summary(kernel, code, runs, run, slots).of(restarts=False)
     sum_up_tile(kernel, code, own, tile, COUNTING)
     launched = op("max", tiles, integer(1))
@@ -114,24 +115,21 @@ def counted(kernel: Kernel, code: Code, tiles: loops.Exp) -> None:
         to_cell(kernel, code, name, count)
 
 
-def begin_tiles(kernel: Kernel, code: Code, runs: Runs) -> tuple[loops.Exp, loops.Exp, Run]:
-    """The number of tiles for the host; the block's tile and the thread's run."""
+def begin_tiles(kernel: Kernel, code: Code, runs: Runs, active: frozenset[str], writing: bool
+                ) -> tuple[loops.Exp, loops.Exp, Run, Staging]:
+    """The number of tiles for the host; the block's tile, the thread's run, and the slots of these steps, filled."""
     early_scalars(kernel, code)
     if kernel.carries:
         code.note("tiles are numbered as their blocks begin: all tiles before this one are at work or done")
     tiles = runs.tiles(items_exp(kernel, runs.root))
     tile = ticket(code, op("max", tiles, integer(1))) if kernel.carries else BLOCK
-    return tiles, tile, run_of(code, runs, tile)
-
-
-def staged(kernel: Kernel, code: Code, runs: Runs, run: Run, active: frozenset[str], writing: bool) -> Staging | None:
-    """The tile's slots, filled; none where nothing needs them."""
-    slots = slots_of(kernel.walk, runs.root, runs.width * THREADS, active, writing)
-    if not slots.types or run.first is None or run.many is None:
-        return None
-    found = staging(code, slots, runs.width, run.first, run.many)
-    found.load(code)
-    return found
+    part = tile_of(code, runs, tile)
+    slots = staging(code, slots_of(kernel.walk, runs.root, runs.width * THREADS, active, writing), runs.width,
+                    part.first, part.many)
+    slots.load(code)
+    if part.starts or slots.slots.filled:
+        code.add(loops.Barrier())
+    return tiles, tile, run_of(code, runs, part), slots
 
 
 def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
@@ -167,12 +165,15 @@ def begin(sweep: Sweep, segment: loops.Exp) -> None:
 
 
 def end(kernel: Kernel, sweep: Sweep, segment: loops.Exp) -> None:
-    if sweep.writing:
-        for name in sorted(kernel.walk.prologue & kernel.walk.stored):
-            sweep.store(name, segment, sweep.code.known[name, segment])
-        survivors_offsets(kernel, sweep, segment)
-        results(kernel, sweep, segment, {state.name: sweep.now(state) for state in segment_totals(kernel)})
+    store_ended(kernel, sweep, segment)
     restart(kernel, sweep)
+
+
+def store_ended(kernel: Kernel, sweep: Sweep, segment: loops.Exp) -> None:
+    for name in sorted(kernel.walk.prologue & kernel.walk.stored):
+        sweep.store(name, segment, sweep.code.known[name, segment])
+    survivors_offsets(kernel, sweep, segment)
+    results(kernel, sweep, segment, {state.name: sweep.now(state) for state in segment_totals(kernel)})
 
 
 def restart(kernel: Kernel, sweep: Sweep) -> None:
@@ -187,11 +188,51 @@ def segment_totals(kernel: Kernel) -> list[State]:
     return [state for state in kernel.carries if state.name in reduced]
 
 
+# The one walk of sums -----------------------------------------------------------------------------
+
+
+def sums_alone(kernel: Kernel) -> bool:
+    """Are SEG_REDUCEs all that is carried? No element needs to know what they are before it."""
+    return bool(kernel.carries) and len(segment_totals(kernel)) == len(kernel.carries)
+
+
+def walk_once(kernel: Kernel, sweep: Sweep, runs: Runs, run: Run, tile: loops.Exp) -> None:
+    """The run's elements, and what happens at the ends of segments. What the run has of a segment that began before it
+    waits until it is known what that came to."""
+    code, root, span = sweep.code, segmented(runs.root), run.span
+    assert span is not None
+    code.note(f"the {runs.width} items of this thread: all results are stored but of a segment that began before")
+    now = Sums(tuple(kernel.carries), {state.name: sweep.variables[state.name] for state in kernel.carries},
+               code.var("begins", "int", op("btoi", begins_within(code, root, span))))
+    first = sums(kernel, code, now, "first")
+    goes_on = code.let("goes_on", Value(op("<", start_of(code, root, span.s0), span.i0), "bool")).exp
+
+    def ended(segment: loops.Exp) -> None:
+        with code.block() as waits:
+            for state in kernel.carries:
+                assign(code, first.names[state.name], now.values(state))
+        with code.block() as here:
+            store_ended(kernel, sweep, segment)
+        code.add(loops.If(op("and", goes_on, op("==", segment, span.s0)), tuple(waits), tuple(here)))
+        restart(kernel, sweep)
+
+    segmented_chunk(code, root, span, lambda s: begin(sweep, s),
+                    lambda low, high, s, start: elements(sweep, low, high, s, start), ended)
+    before = before_segments_run(kernel, code, runs, run, now, tile)
+    code.note("the segment that began before")
+    with code.block() as last:
+        append(kernel, code, before, first)
+        sweep.variables |= before.names
+        begin(sweep, span.s0)
+        store_ended(kernel, sweep, span.s0)
+    code.add(loops.If(op("and", goes_on, op("<", span.s0, span.s1)), tuple(last)))
+
+
 # What comes before a thread's run -----------------------------------------------------------------
 
 
 def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp,
-             slots: Staging | None) -> dict[str, tuple[str, ...]]:
+             slots: Staging) -> dict[str, tuple[str, ...]]:
     """Variables with what each carry is before the thread's run. What is before the tile, ranks are counted from."""
     own = summary(kernel, code, runs, run, slots)
     goes_on, restarts = own.of(restarts=False), own.of(restarts=True)
@@ -199,14 +240,13 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp,
     if goes_on.states:
         start, earlier = before_run(kernel, code, goes_on, tile)
         before |= start.names
-        if slots is not None:
-            slots.firsts = {state: loops.Name(names[0]) for state, names in earlier.names.items()}
+        slots.firsts = {state: loops.Name(names[0]) for state, names in earlier.names.items()}
     if restarts.states:
         before |= before_segments_run(kernel, code, runs, run, restarts, tile).names
     return before
 
 
-def summary(kernel: Kernel, code: Code, runs: Runs, run: Run, slots: Staging | None) -> Sums:
+def summary(kernel: Kernel, code: Code, runs: Runs, run: Run, slots: Staging) -> Sums:
     """The sums of the thread's run. Where every carry restarts, only its last segment plays a part."""
     carried = " and ".join(component for state in kernel.carries for component in state.components)
     code.note(f"{carried}: what the {runs.width} items of this thread come to; nothing is stored")
@@ -219,7 +259,7 @@ def summary(kernel: Kernel, code: Code, runs: Runs, run: Run, slots: Staging | N
         elements(sweep, run.low, run.high)
     else:
         span, root = run.span, segmented(runs.root)
-        if runs.cut:
+        if runs.cuts:
             begins = code.var("begins", "int", op("btoi", begins_within(code, root, span)))
         if all(state.restarts for state in kernel.carries):
             span = replace(span, s0=span.s1)

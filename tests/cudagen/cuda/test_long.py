@@ -43,7 +43,7 @@ KERNELS = {**{name: cuda_kernel(name) for name in CUDA if name not in WITH_CHARS
            **{f"{space}: {name}": segmented_kernel(*SPACES[space], SEGMENTED[name])
               for space in SPACES for name in SEGMENTED}}
 LANE = re.compile(r"(__shfl_\w+\(0xffffffffu, \w+, )\(int\)(?=\w+\))")
-PLACES = re.compile(r"__shared__ short (?=\w+_places\w*\[)|(\w+_places\w*\[\w+\] = )\(short\)")
+PLACES = re.compile(r"__shared__ short (?=(?:\w+_places\w*|starts)\[)|((?:\w+_places\w*|starts)\[\w+\] = )\(short\)")
 SHUFFLED_BOOL = re.compile(r"\(bool\)__shfl_\w+\(0xffffffffu, \(int\)")
 
 
