@@ -43,11 +43,14 @@ class Launches(ErrorWords):
             raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
         launcher = self.launchers[kernel]
         started = perf_counter() if self.stats.detailed else 0.0
+        addresses = launcher.copied(arguments)
         results, elements = launcher.launch(self, arguments, spare)
+        copied, kept = launcher.copies_made(addresses, results)
+        elements += copied
         self.stats.count(elements)
         if self.stats.detailed:
             ended = perf_counter()
-            moved = self.bytes_moved(kernel, arguments, results)
+            moved = self.bytes_moved(kernel, arguments, results) - 2 * kept
             self.stats.count_kernel(kernel, elements, moved, ended - started)
             self.stats.counting += perf_counter() - ended
         return results
@@ -91,6 +94,10 @@ class Launcher:
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
         self.replacing = replacing(plan)
+        numbers = {p.name: number for number, p in enumerate(plan.parameters)}
+        places = {r.buffer: at for at, r in enumerate(plan.results) if isinstance(r, ArrayResult)}
+        self.copies = tuple([(numbers[b.copy], places[b.name]) for phase in plan.phases for b in phase.buffers
+                             if b.copy and b.name in places])
 
     def slot(self, name: str) -> int:
         return self.slots.setdefault(name, len(self.slots))
@@ -107,6 +114,22 @@ class Launcher:
     def launch(self, device: Any, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         """The results, and how many elements were walked. `spare`: the arguments that nobody needs any more."""
         raise NotImplementedError
+
+    def copied(self, arguments: Sequence[Any]) -> list[int]:
+        """The addresses of the arrays that results begin as."""
+        return [arguments[number].buffer.address for number, _ in self.copies]
+
+    def copies_made(self, addresses: Sequence[int], results: Sequence[Any]) -> tuple[int, int]:
+        """Of results that begin as arrays at these addresses: the elements of those that are copies, and the bytes of
+        those that are written where they lie."""
+        copied = kept = 0
+        for address, (_, at) in zip(addresses, self.copies, strict=True):
+            result = results[at]
+            if result.buffer.address == address:
+                kept += result.length * DTYPES[result.base].itemsize
+            else:
+                copied += result.length
+        return copied, kept
 
 
 def take(memory: Pooled, buffer: Taken, length: int, arguments: Sequence[Any], spare: Container[int]) -> Array:

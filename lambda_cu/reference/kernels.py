@@ -1,7 +1,8 @@
 """Kernels in the reference executor: bindings run one after another, each SOAC over its whole space in NumPy."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,38 +10,57 @@ from numpy.typing import NDArray
 
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import thunks
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.lanes import Indices, Lanes, Values
 from nessie.lambda_cu.reference.monoids import Segments, join_segments, known_monoid, reduce_segments, scan_segments
 from nessie.lambda_cu.reference.thunks import Evaluator, constant
 from nessie.lambda_cu.running.traffic import bytes_moved
+from nessie.lambda_cu.scope import space_names
 from nessie.lambda_cu.text.soacs import upper
 from nessie.lambda_cu.typing import Scope, bound_types
 
 Arrays = tuple[NDArray[Any], ...]
 
 
-def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context) -> list[Any]:
-    """Run the kernel; return its results, NumPy scalars and arrays."""
+def run_kernel(kernel: ir.Kernel, arguments: Sequence[Any], context: Context, spare: Collection[str] = ()) -> list[Any]:
+    """Run the kernel; return its results, NumPy scalars and arrays. `spare`: the parameters that nothing but this
+    launch holds."""
     values = {param.name: value for param, value in zip(kernel.params, arguments, strict=True)}
     scope = Scope({param.name: param.type for param in kernel.params}, context.scalar_functions)
-    launch = Launch(values, scope, context)
+    launch = Launch(values, scope, context, written_in_place(kernel, spare))
     elements = sum([launch.bind(bind) for bind in kernel.binds])
     found = context.idle_when(kernel)
     launched = found is None or any(arguments[number] for number in found.sizes)
     if launched:
         context.stats.count(elements)
     if launched and context.stats.detailed:
-        moved = bytes_moved(context.traffic_of(kernel), values)
+        moved = bytes_moved(context.traffic_of(kernel), values) - 2 * sum([values[n].nbytes for n in launch.in_place])
         context.stats.count_kernel(kernel.name, elements, int(moved))
     return [values[name] for name in kernel.returns]
 
 
-class Launch:
-    """One launch of a kernel, with the values of the names bound so far."""
+def written_in_place(kernel: ir.Kernel, spare: Collection[str]) -> frozenset[str]:
+    """Return those of the parameters that one write begins as, and nothing else in the kernel reads."""
+    if not spare:
+        return frozenset()
+    used: Counter[str] = Counter()
+    begun: Counter[str] = Counter()
+    for bind in kernel.binds:
+        used.update([name for thunk in thunks(bind.soac) for name in thunk.using])
+        if isinstance(bind.soac, ir.Write):
+            begun.update([exp.name for exp in bind.soac.before if isinstance(exp, ir.Var)])
+        elif not isinstance(bind.soac, ir.Once):
+            used.update(space_names(bind.soac.space))
+    return frozenset([name for name in spare if begun[name] == 1 and name not in used])
 
-    def __init__(self, values: dict[str, Any], scope: Scope, context: Context) -> None:
-        self.values, self.scope, self.context = values, scope, context
+
+class Launch:
+    """One launch of a kernel, with the values of the names bound so far. `in_place`: the arrays that count as written
+    where they lie."""
+
+    def __init__(self, values: dict[str, Any], scope: Scope, context: Context, in_place: Collection[str] = ()) -> None:
+        self.values, self.scope, self.context, self.in_place = values, scope, context, in_place
         self.evaluator = Evaluator(context, values, scope.names)
 
     def bind(self, bind: ir.Bind) -> int:
@@ -64,12 +84,16 @@ class Launch:
         return walked + self.beside(soac)
 
     def beside(self, soac: ir.Soac) -> int:
-        """Return how much a SOAC walks beside the elements of its space: the ends of segments, and all that a PERMUTE
-        fills."""
+        """Return how much a SOAC walks beside the elements of its space: the ends of segments, and all that a write
+        fills, and copies."""
         if isinstance(soac, ir.Once):
             return 0
         ends = 0 if isinstance(soac.space, ir.Flat) else self.size(soac.space.segments)
-        return ends + (self.size(soac.size) if isinstance(soac, ir.Write) else 0)
+        if not isinstance(soac, ir.Write):
+            return ends
+        filled = any([isinstance(exp, ir.Const) for exp in soac.before])
+        copies = [exp.name for exp in soac.before if isinstance(exp, ir.Var) and exp.name not in self.in_place]
+        return ends + self.size(soac.size) * (filled + len(copies))
 
     def walk(self, soac: ir.Soac, over: Segments, types: tuple[ir.Type, ...]) -> Sequence[Any]:
         match soac:

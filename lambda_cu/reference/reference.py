@@ -10,7 +10,8 @@ condition, a call, an effect, and at the end. Of several failures of one kernel 
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -102,6 +103,7 @@ class Activation:
     position: int = 0
     types: dict[str, ir.Type] = field(default_factory=dict)         # of arrays whose elements are narrow
     unread: set[str] | None = None          # scalars that kernels computed and the host has not read
+    first: bool = False                     # is it a function's body, and no block in it?
     size: int = 0                           # bytes that the activation counts for
 
 
@@ -113,10 +115,13 @@ class Machine:
         self.code: dict[str, Code] = {}
         self.types: dict[str, dict[str, ir.Type]] = {}
         self.stack: list[Activation] = []
+        self.uses: Counter[int] = Counter()     # by the ids of arrays: how many names hold them
 
     def run(self, function: str, arguments: Sequence[Any]) -> list[Any]:
         """Run the function and return its results; each round of the loop does one statement."""
-        self.enter(function, [interned(value) for value in arguments], ())
+        arguments = [interned(value) for value in arguments]
+        self.hold(arguments)                            # the caller does
+        self.enter(function, arguments, ())
         while True:
             activation = self.stack[-1]
             if activation.position < len(activation.code.steps):
@@ -126,6 +131,8 @@ class Machine:
                 continue
             values = [atom_value(atom, activation.names) for atom in activation.code.results]
             self.stack.pop()
+            if activation.first:
+                self.let_go(activation.names.values())
             if not self.stack:
                 self.context.raise_pending()
                 return values
@@ -149,7 +156,8 @@ class Machine:
         code = self.code.get(name) or self.code.setdefault(name, compiled(function.body, frozenset())[0])
         names = {param.name: value for param, value in zip(function.params, values, strict=True)}
         types = self.types.get(name) or self.types.setdefault(name, narrow_arrays(function))
-        self.stack.append(Activation(code, names, results, self.context.origin, size=size, types=types))
+        self.hold(names.values())
+        self.stack.append(Activation(code, names, results, self.context.origin, size=size, types=types, first=True))
 
     def do(self, step: ScopedStatement, activation: Activation) -> None:
         statement, names = step.statement, activation.names
@@ -161,7 +169,8 @@ class Machine:
                 self.context.raise_pending()            # like devices, which launch nothing after a failure
                 self.look_at_sizes(kernel, arguments, activation)
                 self.context.launch(self.kernels[kernel])
-                values = run_kernel(self.kernels[kernel], [atom_value(a, names) for a in arguments], self.context)
+                values = run_kernel(self.kernels[kernel], [atom_value(a, names) for a in arguments], self.context,
+                                    self.spare(step, self.kernels[kernel], arguments, names))
                 unread = {param.name for param in results if not isinstance(param.type, ir.Array)}
                 activation.unread = (activation.unread or set()) | unread
                 self.bind(results, values, activation)
@@ -214,14 +223,32 @@ class Machine:
         if activation.unread and not sizes.isdisjoint(activation.unread):
             self.look(activation)
 
+    def spare(self, step: ScopedStatement, kernel: ir.Kernel, arguments: tuple[ir.Atom, ...],
+              names: dict[str, Any]) -> list[str]:
+        """Return the kernel's parameters whose arrays nothing but this launch holds, and it only once."""
+        given = atom_names(arguments)
+        return [param.name for param, atom in zip(kernel.params, arguments, strict=True)
+                if isinstance(atom, ir.Var) and atom.name in step.drops and isinstance(param.type, ir.Array)
+                and self.uses[id(names[atom.name])] == 1 and given.count(atom.name) == 1]
+
+    def hold(self, values: Iterable[Any]) -> None:
+        self.uses.update([id(value) for value in values if isinstance(value, np.ndarray)])
+
+    def let_go(self, values: Iterable[Any]) -> None:
+        for value in values:
+            if isinstance(value, np.ndarray):
+                self.uses[id(value)] -= 1
+                if not self.uses[id(value)]:
+                    del self.uses[id(value)]
+
     def forget(self, step: ScopedStatement, names: dict[str, Any]) -> None:
-        for name in step.drops:
-            names.pop(name, None)
+        self.let_go([names.pop(name) for name in step.drops if name in names])
 
     def bind(self, results: tuple[ir.Param, ...], values: Sequence[Any], activation: Activation) -> None:
         for param, value in zip(results, values, strict=True):
             if param.name != "_":
                 activation.names[param.name] = value
+                self.hold((value,))
 
 
 def narrow_arrays(function: ir.Function) -> dict[str, ir.Type]:

@@ -10,7 +10,8 @@ The count covers arrays that lie in memory before or after the launch:
     read elsewhere (a gather)                 one element for each index of the SOAC, as if every condition chose it
     read by a scalar function                 as a gather: how often is not known
     the offsets of an irregular space         once
-    returned                                  each element once; a PERMUTE fills its result before it writes there
+    returned                                  each element once; a PERMUTE fills its result before it writes there, or
+                                              copies another array, which counts twice (not where it is in place)
     an ORDER's keys                           written and read once
 
 Arrays that stay inside the kernel are free. A count of survivors that stays inside is taken as the number tested.

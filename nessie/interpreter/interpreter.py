@@ -4,8 +4,9 @@
   out   the values of its variables, or of a call; the output; the work and depth that NESL's cost model charges
 
 Cost (docs/cost.md): a scalar operator costs 1 work and 1 depth; a primitive on sequences costs as much work as it reads
-or makes elements (interpreter.meanings), and 1 depth; a call and a conditional add 1 of both; an apply-to-each adds 1
-depth and, in work, 1 plus the number of its elements. Work and depth of an expression are the sums over its parts, but
+or makes elements (interpreter.meanings), but a write into what is used for the last time only as much as it writes
+(interpreter.in_place), and 1 depth; a call and a conditional add 1 of both; an apply-to-each adds 1 depth and, in work,
+1 plus the number of its elements. Work and depth of an expression are the sums over its parts, but
 of the elements of an apply-to-each only the deepest counts in depth.
 """
 from __future__ import annotations
@@ -25,7 +26,8 @@ from nessie.base.values import Record
 from nessie.base.widths import FULL, Widths
 from nessie.interpreter.effects import Call, Effects
 from nessie.interpreter.failed_values import applied, compared
-from nessie.interpreter.meanings import COUNT, MEANINGS, UNEQUAL, Failure, mix, wrap
+from nessie.interpreter.in_place import PARTS, LastUses, Made, give_back, hold, is_free, sequences
+from nessie.interpreter.meanings import COMBINING, COUNT, MEANINGS, UNEQUAL, Failure, mix, wrap
 from nessie.interpreter.meanings_any import DERIVED, as_text, identity
 from nessie.interpreter.narrow import check_shift, narrow, narrowed
 from nessie.interpreter.random_numbers import element_state, random_below, state_after
@@ -35,6 +37,7 @@ from nessie.typing.environment import Definitions
 from nessie.typing.node_types import content_type
 
 MEANING = {**MEANINGS, **DERIVED}
+WRITES = ("write", *COMBINING)
 DEPTH, MOST_DEPTH = 30_000, 100_000     # nested calls by default (some seconds), and the highest limit
 FRAMES = 40 * MOST_DEPTH                # Python's frames: a call takes some, and more if it is deep in an expression
 Locals = dict[str, Any]
@@ -89,6 +92,7 @@ class World:
     nested: int = 0                                         # the number of these functions
     deeper: str = ""                                        # the hint that says how to allow deeper recursion
     widths: Widths = FULL                                   # of the program's numbers
+    uses: LastUses = field(default_factory=LastUses)        # of names
 
     def function(self, name: str) -> typed.Function | None:
         return self.functions.get(name) or self.library.function(name)
@@ -153,12 +157,14 @@ def define(world: World, definition: typed.Definition) -> list[Result]:
             world.datatypes[name] = definition
         case typed.Variable(pattern, value):
             result = measured(world, pattern, lambda: evaluate_form(world, value))
+            hold(result.value)
             bind(pattern, result.value, world.variables)
             return [result]
     return []
 
 
 def evaluate_form(world: World, value: typed.Exp) -> Any:
+    world.uses.learn(value)
     world.calls.append(Call(None, value))
     return evaluate(world, value, Scope({}, {}))
 
@@ -185,9 +191,12 @@ def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
         case typed.Const(value):
             return world.widths.constant(value)
         case typed.String(characters):
-            return list(characters)
+            return Made(characters)
         case typed.Name(name):
-            return scope.locals[name] if name in scope.locals else world.variables[name]
+            value = scope.locals[name] if name in scope.locals else world.variables[name]
+            if id(exp) in world.uses.kept:
+                hold(value)
+            return value
         case typed.Global(name, types):
             return GlobalValue(name, tuple(substitute(t, scope.types) for t in types))
         case typed.Let(pattern, value, body):
@@ -202,20 +211,30 @@ def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
             return evaluate_check(world, condition, message, value, scope, origin)
         case typed.Apply(function, argument):
             applied = evaluate(world, function, scope)
-            return apply(world, applied, evaluate(world, argument, scope), exp)
+            given = evaluate(world, argument, scope)
+            lent = [v for name in world.uses.lent.get(id(exp), ()) for v in sequences(scope.locals.get(name))]
+            for v in lent:
+                v.holders += 1
+            result = apply(world, applied, given, exp)
+            give_back(lent, result)
+            return result
         case typed.Pair(first, second):
             a = evaluate(world, first, scope)
             return a, evaluate(world, second, scope)
         case typed.Sequence(elements):
             world.charge(max(1, len(elements)))
-            return [evaluate(world, e, scope) for e in elements]
+            return Made([evaluate(world, e, scope) for e in elements])
         case typed.Each():
             return evaluate_each(world, exp, scope)
         case typed.Lambda():
+            for captured in exp.captured:
+                hold(scope.locals.get(captured.name))
             return LambdaValue(exp, scope)
         case typed.Closure(function, argument):
             closed = evaluate(world, function, scope)
-            return ClosureValue(closed, evaluate(world, argument, scope))
+            first = evaluate(world, argument, scope)
+            hold(first)
+            return ClosureValue(closed, first)
         case typed.Time(body):
             start = time.perf_counter()
             return evaluate(world, body, scope), world.widths.rounded(time.perf_counter() - start)
@@ -241,7 +260,7 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
         raise error_at(world, UNEQUAL, each.origin, f"the lengths are {lengths}")
     world.charge(1 + len(sources[0]))
     outer, start, deepest, drew = world.state, world.depth, world.depth, False
-    results = []
+    results = Made()
     for position, elements in enumerate(zip(*sources, strict=True)):
         found: Locals = {}
         for generator, element in zip(each.generators, elements, strict=True):
@@ -292,6 +311,7 @@ def apply(world: World, function: Any, argument: Any, site: typed.Apply | None) 
 def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any, site: typed.Apply | None) -> Any:
     if called := world.function(name):
         found: Locals = {}
+        world.uses.learn(called.body, called.parameter)
         bind(called.parameter, argument, found)
         names = dict(zip((v.name for v in called.variables), types, strict=True))
         return evaluate_body(world, called.body, Scope(found, names), site)
@@ -355,9 +375,20 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
         value = as_text(name, argument, world.widths.digits)
     else:
         value = narrowed(name, types, meaning.value(types, argument), world.widths)
-    if work := meaning.work(argument, value):
+    work = meaning.work(argument, value)
+    if name in WRITES and is_in_place(world, name, types, argument[0], site):
+        work = max(1, len(argument[1]))
+    if work:
         world.charge(work, meaning.depth(argument, value) if meaning.depth else 1)
-    return value
+    if name == "elt":
+        hold(value)
+    return Made(value) if isinstance(value, list) and name not in PARTS else value
+
+
+def is_in_place(world: World, name: str, types: tuple[Type, ...], destination: Any, site: typed.Apply | None) -> bool:
+    """Is the destination written where it lies? What is combined at another width is not."""
+    return (is_free(destination, types) and id(site) not in world.uses.again and not world.effects.positions
+            and (name == "write" or world.widths == FULL))
 
 
 # Errors -----------------------------------------------------------------------------------------

@@ -50,7 +50,8 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
             uses, fails = uses_of(step.bind.soac, types, spaces.made), scope.soac_can_fail(step.bind.soac, failing)
             node = node_of(step.name, step.bind, uses, spaces, types, fails)
             work = work_of(node, step.bind)
-            nodes.append(replace(node, light=work is not None and not work[1], work=None if fails else work))
+            nodes.append(replace(node, light=work is not None and not work[1], work=None if fails else work,
+                                 into=written_over(step.bind, region.over)))
     nodes = with_twins(nodes)
     names = dict.fromkeys([use.name for node in nodes for use in node.uses]
                           + [name for node in nodes for name in node.results if name != "_"])
@@ -62,6 +63,14 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
     return Graph(region.function, region.number, tuple((size, estimates.of(size)) for size in sizes
                                                        if isinstance(size, str)),
                  typed, tuple(nodes), order_edges(nodes), outputs, pieces=region.pieces)
+
+
+def written_over(bind: ir.Bind, over: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """What a write begins as, and nobody needs after it."""
+    if not isinstance(bind.soac, ir.Write):
+        return ()
+    done = next((over[name] for name in bind.names if name in over), ())
+    return tuple(dict.fromkeys([exp.name for exp in bind.soac.before if isinstance(exp, ir.Var) and exp.name in done]))
 
 
 def region_types(region: Region, steps: Sequence[RegionStep]) -> dict[str, ir.Type]:

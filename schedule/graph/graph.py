@@ -47,6 +47,15 @@ def regions_with_graphs(program: ir.Program, profile: Profile, sizes: Mapping[st
                 found.append((region, build_graph(region, parts.steps, estimates, types, failing)))
             return region.statements
 
-        rewrite_regions(function, note)
+        rewrite_regions(function, note, held_by_callers(function, program))
     wished = with_wishes([made for _, made in found], wishes, profile)
     return [(region, made) for (region, _), made in zip(found, wished, strict=True)]
+
+
+def held_by_callers(function: ir.Function, program: ir.Program) -> list[str]:
+    """The parameters of a function that only an outside caller calls, who may go on with its arguments."""
+    if function.name != program.entry.function or any([
+            isinstance(statement, ir.Call) and statement.function == function.name
+            for other in program.functions for statement in scope.statements(other.body)]):
+        return []
+    return [param.name for param in function.params]

@@ -111,7 +111,8 @@ class Node(Located):
     index itself, not only with elements read there; `place`: with the position in the segment. `fails`: the node may
     record an error. `serial`: a later element's write wins, so one thread walks them all, in order. `light`: a MAP of
     few operations, which reads arrays as they come. `work`: the number of operations and of functions per element, for
-    a MAP so cheap that its readers may compute it again."""
+    a MAP so cheap that its readers may compute it again. `into`: arrays that nobody needs after this write, which goes
+    on in their memory."""
     name: str
     op: str
     space: Space
@@ -123,6 +124,7 @@ class Node(Located):
     serial: bool = False
     light: bool = False
     work: tuple[int, int] | None = None
+    into: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from math import ceil
 from typing import Any
 
@@ -32,7 +32,8 @@ Transform = Callable[["Region"], Sequence[ir.Statement]]
 @dataclass(frozen=True)
 class Region:
     """`number` counts the function's regions from 0, in the order of the text; `types` has every name of the function,
-    with no aliases; `outside`: names made here and used elsewhere; `pieces`: the number of pieces of its run."""
+    with no aliases; `outside`: names made here and used elsewhere; `pieces`: the number of pieces of its run; `over`:
+    for each launch, by its first result, what nobody needs after it."""
     function: str
     number: int
     statements: tuple[ir.Statement, ...]
@@ -40,6 +41,7 @@ class Region:
     aliases: Mapping[str, str]
     outside: frozenset[str]
     pieces: int = 1
+    over: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,16 @@ class Steps:
     steps: tuple[RegionStep, ...]
 
 
-def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
-    """Replace the statements of every region in the function by those that `transform` returns."""
+def rewrite_regions(function: ir.Function, transform: Transform, held: Collection[str] = ()) -> ir.Function:
+    """Replace the statements of every region in the function by those that `transform` returns. `held`: parameters that
+    callers go on needing."""
     aliases = aliases_of(scope.statements(function.body))
     made = (param for statement in scope.statements(function.body) for param in scope.results(statement))
     types = {param.name: rename.rename_type(param.type, aliases) for param in (*function.params, *made)}
     uses = Counter(block_uses(function.body))
     numbers = itertools.count()
+    over: dict[str, frozenset[str]] = {}
+    last_uses(function.body, set(held), aliases, over)
 
     def block(of: ir.Block) -> ir.Block:
         done: list[ir.Statement] = []
@@ -82,7 +87,8 @@ def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
                 used_here = Counter(name for statement in here for name in statement_uses(statement))
                 made = {param.name for statement in here for param in scope.results(statement)}
                 outside = frozenset(name for name in made if uses[name] > used_here[name])
-                done.extend(transform(Region(function.name, next(numbers), here, types, aliases, outside, count)))
+                done.extend(transform(Region(function.name, next(numbers), here, types, aliases, outside, count,
+                                             over)))
             pending.clear()
 
         for statement in of.statements:
@@ -99,6 +105,23 @@ def rewrite_regions(function: ir.Function, transform: Transform) -> ir.Function:
         return ir.Block(tuple(done), of.results)
 
     return replace(function, body=block(function.body))
+
+
+def last_uses(block: ir.Block, live: set[str], aliases: Mapping[str, str], over: dict[str, frozenset[str]]) -> None:
+    """Note in `over`, for each launch, the arguments that nothing after it uses. `live`: names used after the block, and
+    then from its beginning on."""
+    live.update([aliases.get(name, name) for name in scope.atom_names(block.results)])
+    for statement in reversed(block.statements):
+        if isinstance(statement, ir.Branch):
+            other = set(live)
+            last_uses(statement.then, live, aliases, over)
+            last_uses(statement.orelse, other, aliases, over)
+            live |= other
+        names = {aliases.get(name, name) for name in scope.used_names(statement)}
+        if isinstance(statement, ir.Run):
+            over.update(dict.fromkeys([param.name for param in statement.results], frozenset(names - live)))
+        if not (isinstance(statement, ir.HostLet) and statement.result.name in aliases):
+            live |= names
 
 
 def pieces(statements: Sequence[ir.Statement], count: int) -> Iterator[tuple[ir.Statement, ...]]:

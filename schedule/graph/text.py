@@ -12,7 +12,7 @@ from nessie.schedule.graph.nodes import MODES, OPS, Elements, Flat, Graph, Node,
 
 FLAGS = ("rank", "place", "fails", "serial", "light")
 KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "cut", "fuse", "work", "piece",
-                      *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
+                      "into", *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
 
 
 def name(text: str) -> str:
@@ -62,6 +62,7 @@ def show_node(node: Node) -> str:
     uses = ", ".join(f"{use.mode} {name(use.name)}" for use in node.uses)
     flags = "".join(f" {flag}" for flag in FLAGS if getattr(node, flag))
     flags += "" if node.work is None else " work({}, {})".format(*node.work)
+    flags += f" into({', '.join(map(name, node.into))})" if node.into else ""
     results = ", ".join(map(name, node.results))
     return f"{name(node.name)} = {node.op} {show_space(node.space)} ({uses}) -> ({results}){flags}"
 
@@ -167,8 +168,9 @@ def parse_node(tokens: Tokens) -> Node:
     while tokens.at(*FLAGS):
         flags.add(tokens.take().text)
     work = parse_work(tokens) if tokens.accept("work") else None
+    into = parenthesised(tokens) if tokens.accept("into") else ()
     return tokens.mark(start, Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags,
-                                   "serial" in flags, "light" in flags, work))
+                                   "serial" in flags, "light" in flags, work, into))
 
 
 def parse_work(tokens: Tokens) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 
 A set of nodes can be a kernel exactly if every pair in it is allowed and every pair's hosts are in the set. (The
 certificate decides the same by simulating the walk; tests compare the two on all small sets.) The integer program
-needs the pairs, users need the reasons. One reason, one-thread, is no law of the walk: such a kernel would be slow.
+needs the pairs, users need the reasons. Two reasons, one-thread and in-place, are no laws of the walk: such a kernel
+would be slow, as it would copy what may be long to write a little.
 
     gather           the value is read at other indices than the walk has reached
     size             a size or descriptor must be known before the launch
@@ -13,6 +14,7 @@ needs the pairs, users need the reasons. One reason, one-thread, is no law of th
     two-look-backs   a tile would wait twice for all earlier tiles
     one-thread       one thread of the CPU walks a REDUCE_BY_INDEX, or a PERMUTE where the last write wins; others are
                      better off with all, but for what it reads of a MAP of few operations
+    in-place         a write goes on in the memory of what the other reads
     position         a survivor's position in its segment is not counted by the walk
     once-reads-array scalar code reads only arrays that are complete
     space            the index spaces are not walked together
@@ -76,8 +78,8 @@ class Fusible:
                 else:
                     kinds = self.alike[u], self.alike[v]
                     reason = apart[kinds] if kinds in apart else apart.setdefault(kinds, self._unlike(u, v))
-                if reason:
-                    self._forbid(u, v, reason)
+                if reason or self._in_place(u, v):
+                    self._forbid(u, v, reason or "in-place")
         self.cuts = 0                   # the mask of the nodes in cuts
         for pair in index.graph.cuts:
             u, v = sorted(index.position[name] for name in pair)
@@ -206,6 +208,11 @@ class Fusible:
         if by_segments and self.index.segments(b.space) is None:
             return "gather"             # as many segments as elements are not walked as segments
         return unlike or self._path_reason(a, b, late >> v & 1)
+
+    def _in_place(self, u: int, v: int) -> bool:
+        """Does one of them write over what the other reads?"""
+        a, b = self.index.nodes[u], self.index.nodes[v]
+        return any([use.name in one.into for one, other in ((a, b), (b, a)) if one.into for use in other.uses])
 
     def _path_reason(self, a: Node, b: Node, late: int) -> str | None:
         """The reason why b, which depends on a, perhaps through other nodes, would come too early."""

@@ -49,6 +49,10 @@ def witness(fusible: Fusible, u: int, v: int) -> str:
         why = "writes to one place are combined in order" if serial.op == "REDUCE_BY_INDEX" else \
             "the last of several writes to one place wins"
         return f"one thread walks {serial.name}, so that {why}; {threaded.name} is better off with all threads"
+    if reason == "in-place":
+        writer, reader = (second, first) if second.into else (first, second)
+        return (f"{writer.name} is written where {writer.into[0]} lies, which {reader.name} reads: together they would "
+                "need a copy of it")
     if reason == "cut":
         return "you want them cut"
     return use_text(index, u, v, reason)

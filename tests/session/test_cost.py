@@ -236,6 +236,32 @@ CASES: dict[str, Case] = {
     "flatten and partition in rows": Case(
         "function main(b) : [[[int]]] -> [[[int]]] = {partition(flatten(m), {#r : r in m}) : m in b};",
         lambda n: ([rows(k % 9, lambda j: j) for k in range(n)],), (5, 50, 500)),
+    # writes into what is not needed any more
+    "a loop that puts one element": Case(
+        """function put(v, k) : ([int], int) -> [int] =
+             if k == 0 then v else let s = v[mod(k, #v)] in put(rep(v, s + k, mod(k * 7, #v)), k - 1);
+           function main(n, k) : (int, int) -> [int] = put(dist(0, n), k);""",
+        lambda n: (n, 3 * n), (2, 10, 100, 400)),
+    "a loop that puts what it has read, and adds": Case(
+        """function put(v, w, k) : ([(int, bool)], [int], int) -> [(int, bool)] =
+             if k == 0 then v
+             else let is = [k, k - 1]; s = {(i, v[i]) : i in is}; x = write_add(w, [(k, first(v[k]))])
+                  in put(v <- {(i, (a + 1, not b)) : (i, (a, b)) in s}, x, k - 1);
+           function main(n) : int -> [(int, bool)] = put(dist((0, t), n + 1), dist(1, n + 1), n);""",
+        lambda n: (n,), (2, 10, 100, 400)),
+    "two sequences that change places": Case(
+        """function swap(v, w, k) : ([int], [int], int) -> ([int], [int]) =
+             if k == 0 then (v, w)
+             else swap(w <- [(k, v[k])], (if rem(k, 2) == 0 then v <- [(0, k)] else v <- [(1, k)]), k - 1);
+           function main(n) : int -> ([int], [int]) = swap(dist(0, n + 2), dist(1, n + 2), n);""",
+        lambda n: (n,), (2, 10, 100, 400)),
+    "a search of a graph": Case(
+        """function search(graph, front, seen) : ([[int]], [int], [int]) -> [int] =
+             if #front == 0 then seen
+             else let new = {w in flatten(graph -> front) | seen[w] < 0}; from = seen <- {(w, 1) : w in new}
+                  in search(graph, new, from);
+           function main(m) : [[int]] -> [int] = search(m, [0], dist(-1, #m));""",
+        lambda n: ([[k + 1] for k in range(n - 1)] + [[]],), (2, 10, 100, 300)),
     # spaces
     "triangles": Case("function main(n) : int -> [int] = {sum([0:i + 1]) : i in [0:n]};", lambda n: (n,), (10, 300)),
     "cubes": Case(

@@ -61,12 +61,13 @@ def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
 
 
 def elements_exp(kernel: Kernel) -> loops.Exp:
-    """The items of the walk; and what PERMUTEs fill before it."""
+    """The items of the walk; and what writes fill before it. What they copy counts where it is copied."""
     walk = kernel.walk
     elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
     for step in walk.steps:
-        if isinstance(step.bind.soac, ir.Write):
-            elements = op("+", elements, size_exp(kernel, step.bind.soac.size))
+        soac = step.bind.soac
+        if isinstance(soac, ir.Write) and any([isinstance(exp, ir.Const) for exp in soac.before]):
+            elements = op("+", elements, size_exp(kernel, soac.size))
     return elements
 
 
