@@ -108,8 +108,8 @@ def rewrite_regions(function: ir.Function, transform: Transform, held: Collectio
 
 
 def last_uses(block: ir.Block, live: set[str], aliases: Mapping[str, str], over: dict[str, frozenset[str]]) -> None:
-    """Note in `over`, for each launch, the arguments that nothing after it uses. `live`: names used after the block, and
-    then from its beginning on."""
+    """Note in `over`, for each launch, the arguments that nothing after it uses. `live`: names used after the block,
+    and then from its beginning on."""
     live.update([aliases.get(name, name) for name in scope.atom_names(block.results)])
     for statement in reversed(block.statements):
         if isinstance(statement, ir.Branch):
