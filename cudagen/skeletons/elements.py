@@ -47,8 +47,8 @@ class ElementSlots(Protocol):
     def survives(self, code: Code, place: Place, rank: loops.Exp) -> None:
         """It is this survivor at the place."""
 
-    def leave(self, code: Code, name: str, value: Value) -> bool:
-        """Leaves what is stored in this array, if there is a slot for it."""
+    def leave(self, code: Code, name: str, index: loops.Exp, value: Value) -> bool:
+        """Leaves what is stored in this array at the index, if there is a slot for it."""
 
 
 @dataclass
@@ -103,7 +103,8 @@ class Sweep:
                 self.store(name, index, value)
 
     def store(self, name: str, index: loops.Exp, value: Value) -> None:
-        if self.writing and name in self.walk.stored and not (self.slots and self.slots.leave(self.code, name, value)):
+        stored = self.writing and name in self.walk.stored
+        if stored and not (self.slots and self.slots.leave(self.code, name, index, value)):
             self.code.store(name, index, value)
 
     # States ---------------------------------------------------------------------------------

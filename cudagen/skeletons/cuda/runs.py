@@ -6,24 +6,32 @@ is beside it. A tile that is cut so has twice as many items at most: the second 
 """
 from __future__ import annotations
 
+from collections import Counter
+
 from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
 from nessie.cudagen.kernels.code import Code, identifier, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import Chunks, Span, border, cut, last, segmented, start_of
 from nessie.cudagen.skeletons.cuda.blocks import THREAD, threads_below
-from nessie.cudagen.skeletons.cuda.staging import fitting
+from nessie.cudagen.skeletons.cuda.staging import FEW, ROOM, ended_stores, fitting
+from nessie.cudagen.skeletons.cuda.sums import AT_A_TIME
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.lambda_cu import nodes as ir
 
+SHARED = 46 << 10               # bytes of shared memory for a tile; 2 KB more are for sums of warps and the like
+WORD = 8                        # bytes of a number
 WORDS = 3                       # a segment, an element, and where the segment starts
 STARTS = "int16"                # holds the start of a segment in its tile
 
 
 @dataclass(frozen=True)
 class Runs(Chunks):
-    """The threads' runs, `width` items each; and tiles. `cuts`: segments are cut at whole tiles and runs."""
+    """The threads' runs, `width` items each; and tiles. `cuts`: segments are cut at whole tiles and runs.
+    `room`: bytes for slots."""
     cuts: bool = False
+    room: int = 0
 
     @property
     def tile(self) -> int:
@@ -57,8 +65,20 @@ class Run:
 
 
 def runs_of(kernel: Kernel, root: ir.Space, width: int) -> Runs:
-    return Runs(root, fitting(kernel.walk, root, width), f"{identifier(kernel.walk.kernel.name)}_border",
-                cuts=any(state.restarts for state in kernel.carries))
+    room = room_for_slots(kernel, root, width)
+    return Runs(root, fitting(kernel.walk, root, width, room), f"{identifier(kernel.walk.kernel.name)}_border",
+                cuts=any(state.restarts for state in kernel.carries), room=room)
+
+
+def room_for_slots(kernel: Kernel, root: ir.Space, width: int) -> int:
+    """Bytes of shared memory that are left by what else a block keeps there."""
+    relayed = Counter(type_ for state in kernel.carries if state.restarts for type_ in state.monoid.types)
+    if relayed:
+        relayed["int"] += 1                             # whether the last segment begins in the run
+    taken = sum(min(count, AT_A_TIME) * THREADS * WORD for count in relayed.values())
+    taken += width * THREADS * DTYPES[STARTS].itemsize if isinstance(root, ir.Irregular) else 0
+    taken += len(ended_stores(kernel.walk)) * FEW * WORD
+    return max(min(ROOM, SHARED - taken), 0)
 
 
 # The tile -----------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ one an element of the tile; the threads walk the slots.
     after the walks      slots go to memory; a survivor's by its rank, which stands in slots of its own (`places`: from
                          the tile's first survivor on, -1 where an element does not survive)
 
+Results of segments have slots, too, where few segments end in the tile.
+
 Slots are padded by a word of 4 bytes, or an element that is longer, for each 128 bytes: 32 threads that are 8 elements
 apart, and 32 neighbours, meet no bank more often than they must. What finds no room in shared memory stays in memory.
 """
@@ -22,15 +24,18 @@ from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.base.widths import wide
 from nessie.cudagen.kernels.code import Code, Value, integer, op
-from nessie.cudagen.kernels.walk import ROOT, Place, Walk
+from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Place, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.skeletons.chunks import Span
 from nessie.cudagen.skeletons.cuda.blocks import THREAD
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.selection import selection
 
 ROOM = 34 << 10                 # bytes of slots at most: two arrays of numbers, where tiles have 2048 elements
+FEW = 512                       # segments that end in a tile
+MOST_ENDED = 2                  # arrays of their results that have slots
 LINE = 128                      # bytes in which each bank is once
 BANK = 4
 PLACES = "int16"                # holds the number of an item in its tile
@@ -57,23 +62,23 @@ class Slots:
         return sum(padded(type_, items) * DTYPES[type_].itemsize for type_ in types)
 
 
-def fitting(walk: Walk, root: ir.Space, width: int) -> int:
+def fitting(walk: Walk, root: ir.Space, width: int, room: int) -> int:
     """The items that a thread has, or half as many: the slots of more would not find room."""
-    wanted = slots_of(walk, root, 0, frozenset(step.name for step in walk.steps), True)
-    return width if wanted.size(width * THREADS) <= ROOM else max(width // 2, 1)
+    wanted = slots_of(walk, root, 0, frozenset(step.name for step in walk.steps), True, room)
+    return width if wanted.size(width * THREADS) <= room else max(width // 2, 1)
 
 
-def slots_of(walk: Walk, root: ir.Space, items: int, active: frozenset[str], writing: bool) -> Slots:
-    """The slots of what these steps read, and store if they are `writing`."""
+def slots_of(walk: Walk, root: ir.Space, items: int, active: frozenset[str], writing: bool, room: int) -> Slots:
+    """The slots of what these steps read, and store if they are `writing`, as far as there is room for these."""
     slots = Slots()
     for array in own_reads(walk, root, active):
-        slots = added(slots, items, array, base_of(walk, array), None, True)
+        slots = added(slots, items, array, base_of(walk, array), None, True, room)
     for array, place in own_stores(walk) if writing else ():
-        slots = added(slots, items, array, base_of(walk, array), place, False)
+        slots = added(slots, items, array, base_of(walk, array), place, False, room)
     return slots
 
 
-def added(slots: Slots, items: int, array: str, type_: str, place: Place | None, reads: bool) -> Slots:
+def added(slots: Slots, items: int, array: str, type_: str, place: Place | None, reads: bool, room: int) -> Slots:
     """With slots for the array, too, if there is room."""
     free = [slot for slot, of in enumerate(slots.types) if of == type_ and slot not in slots.outputs.values()]
     slot = len(slots.types) if reads or not free else free[0]
@@ -83,7 +88,7 @@ def added(slots: Slots, items: int, array: str, type_: str, place: Place | None,
     inputs = {**slots.inputs, array: slot} if reads else slots.inputs
     outputs = slots.outputs if reads else {**slots.outputs, array: slot}
     more = Slots(types, inputs, outputs, of_places, places)
-    return more if more.size(items) <= ROOM else slots
+    return more if more.size(items) <= room else slots
 
 
 def base_of(walk: Walk, array: str) -> str:
@@ -125,6 +130,54 @@ def padded(type_: str, items: int) -> int:
     return items + items * size // LINE * max(BANK // size, 1)
 
 
+@dataclass(frozen=True)
+class Ended:
+    """Slots for the results of the segments that end in the tile, from `first` to before `beyond`, if they are `few`;
+    those of more go to memory at once. `arrays`: those in shared memory, each with its type."""
+    arrays: dict[str, tuple[str, str]]
+    first: loops.Exp
+    beyond: loops.Exp
+    few: loops.Exp
+
+    def leave(self, code: Code, name: str, segment: loops.Exp, value: Value) -> bool:
+        if name not in self.arrays:
+            return False
+        with code.block() as many:
+            code.store(name, segment, value)
+        here = loops.Store(self.arrays[name][0], op("-", segment, self.first), value.exp)
+        code.add(loops.If(self.few, (here,), tuple(many)))
+        return True
+
+    def save(self, code: Code) -> None:
+        number = loops.Name(code.fresh("number"))
+        with code.block() as body:
+            for array, (held, type_) in self.arrays.items():
+                code.store(array, op("+", self.first, number), Value(loops.Load(held, number), wide(type_)))
+        if body:
+            code.note("results of segments: neighbouring threads store neighbours")
+            loop = loops.For(number.name, THREAD, op("-", self.beyond, self.first), tuple(body), integer(THREADS))
+            code.add(loops.If(self.few, (loop,)))
+
+
+NONE_ENDS = Ended({}, integer(0), integer(0), integer(0))
+
+
+def ended_in(code: Code, walk: Walk, span: Span) -> Ended:
+    """The slots of segments' results, of some of them."""
+    arrays = {name: (code.shared(f"{name}_ended", base_of(walk, name), FEW), base_of(walk, name))
+              for name in ended_stores(walk)}
+    few = op("<=", op("-", span.s1, span.s0), integer(FEW))
+    return Ended(arrays, span.s0, span.s1, code.let("few", Value(few, "bool")).exp)
+
+
+def ended_stores(walk: Walk) -> list[str]:
+    """The arrays that get an element for each segment: those that have slots."""
+    steps = [step for step in walk.steps if (isinstance(step.bind.soac, ir.Map) and step.place == SEGMENT)
+             or (isinstance(step.bind.soac, ir.Reduce) and isinstance(step.bind.soac.space, ir.Segmented)
+                 and step.place != SEGMENT)]
+    return [name for step in steps for name in step.bind.names if name in walk.stored][:MOST_ENDED]
+
+
 @dataclass
 class Staging:
     """Slots at work in one function: `arrays` are theirs in shared memory, `low` the tile's first element, `many` how
@@ -135,6 +188,7 @@ class Staging:
     width: int
     low: loops.Exp
     many: loops.Exp
+    ended: Ended
     firsts: dict[str, loops.Exp] = field(default_factory=dict)
     own: dict[str, loops.Exp] = field(default_factory=dict)          # by type, where the current element's slot is
 
@@ -149,11 +203,11 @@ class Staging:
             loaded = Value(loops.Load(self.arrays[slot], self.own[type_]), wide(type_))
             code.learn(array, index, code.let(f"{array}_at", loaded))
 
-    def leave(self, code: Code, name: str, value: Value) -> bool:
+    def leave(self, code: Code, name: str, index: loops.Exp, value: Value) -> bool:
         slot = self.slots.outputs.get(name)
         if slot is not None:
             code.add(loops.Store(self.arrays[slot], self.own[self.slots.types[slot]], value.exp))
-        return slot is not None
+        return slot is not None or self.ended.leave(code, name, index, value)
 
     def survives(self, code: Code, place: Place, rank: loops.Exp) -> None:
         if place in self.places:
@@ -180,9 +234,11 @@ class Staging:
 
     def save(self, code: Code) -> None:
         """What the last walk has left in slots goes to memory."""
+        if self.slots.outputs or self.ended.arrays:
+            code.add(loops.Barrier())
+        self.ended.save(code)
         if not self.slots.outputs:
             return
-        code.add(loops.Barrier())
         code.note("results: neighbouring threads store neighbours")
         with self.turns(code) as place:
             own = slot_numbers(code, place, {*[self.slots.types[s] for s in self.slots.outputs.values()],
@@ -214,13 +270,13 @@ class Staging:
         code.add(loops.For(turn, integer(0), integer(self.width), tuple(body)))
 
 
-def staging(code: Code, slots: Slots, width: int, low: loops.Exp, many: loops.Exp) -> Staging:
+def staging(code: Code, slots: Slots, width: int, low: loops.Exp, many: loops.Exp, ended: Ended) -> Staging:
     """The slots of a function whose tiles have THREADS times `width` elements at most."""
     items = width * THREADS
     arrays = [code.shared(hint, type_, padded(type_, items))
               for hint, type_ in zip(hints(slots), slots.types, strict=True)]
     places = {place: code.shared(f"{place.filter}_places", PLACES, padded(PLACES, items)) for place in slots.places}
-    return Staging(slots, tuple(arrays), places, width, low, many)
+    return Staging(slots, tuple(arrays), places, width, low, many, ended)
 
 
 def hints(slots: Slots) -> list[str]:

@@ -30,12 +30,13 @@ from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_s
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
 from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of, tile_of
-from nessie.cudagen.skeletons.cuda.staging import Staging, slots_of, staging
+from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, counts, early_scalars, items_exp, to_cell
 from nessie.cudagen.skeletons.states import State, assign, current, declare, identity
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 
 ABOUT = "All elements, in tiles of a block each, of which each thread has neighbouring items."
 IN_ORDER = """
@@ -124,8 +125,9 @@ def begin_tiles(kernel: Kernel, code: Code, runs: Runs, active: frozenset[str], 
     tiles = runs.tiles(items_exp(kernel, runs.root))
     tile = ticket(code, op("max", tiles, integer(1))) if kernel.carries else BLOCK
     part = tile_of(code, runs, tile)
-    slots = staging(code, slots_of(kernel.walk, runs.root, runs.width * THREADS, active, writing), runs.width,
-                    part.first, part.many)
+    ended = ended_in(code, kernel.walk, part.span) if part.span is not None and writing else NONE_ENDS
+    wanted = slots_of(kernel.walk, runs.root, runs.width * THREADS, active, writing, runs.room)
+    slots = staging(code, wanted, runs.width, part.first, part.many, ended)
     slots.load(code)
     if part.starts or slots.slots.filled:
         code.add(loops.Barrier())
@@ -160,8 +162,20 @@ def walk_run(kernel: Kernel, sweep: Sweep, runs: Runs, run: Run) -> None:
 def begin(sweep: Sweep, segment: loops.Exp) -> None:
     """Every thread that has a part of the segment computes what its elements need; who has its end stores that."""
     writing, sweep.writing = sweep.writing, False
+    for array in read_by_segment(sweep.walk, sweep.active):
+        sweep.code.load(array, base_of(sweep.walk, array), segment)
     sweep.segment(segment, prologue=True)
     sweep.writing = writing
+
+
+def read_by_segment(walk: Walk, active: frozenset[str]) -> list[str]:
+    """The kernel's arrays, with an element for each segment, that elements read at their segment's number."""
+    assert isinstance(walk.root, ir.Segmented)
+    given = {p.name for p in walk.kernel.params if isinstance(p.type, ir.Array) and p.type.size == walk.root.segments}
+    thunks = [thunk for step in walk.steps if step.place.kind in ("root", "residual") and step.name in active
+              for thunk in INDEX_THUNKS.of(step.bind.soac) if len(thunk.params) == 3]
+    return sorted({exp.array for thunk in thunks for exp in subexpressions(thunk.body)
+                   if isinstance(exp, ir.Read) and exp.array in given and exp.index == ir.Var(thunk.params[0])})
 
 
 def end(kernel: Kernel, sweep: Sweep, segment: loops.Exp) -> None:
