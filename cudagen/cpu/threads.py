@@ -2,7 +2,8 @@
 
 Handing work over costs 60 to 80 µs, so few chunks run in the caller's thread alone; of more it does its share, which
 saves waking one thread. Where chunks may run for ever, the caller only waits: then a Ctrl-C reaches it while the
-workers are in native code; it sets the interrupt word, and goes on once they have ended.
+workers are in native code; it sets the interrupt word, and goes on once they have ended. It wakes one thread, which
+wakes the next: the processor that the caller has left is free for that one.
 Threads for recursion have large stacks: address space, of which pages are taken as recursion reaches them. Such a pool
 is one device's own; when it is closed, its threads end and give their stacks back.
 
@@ -12,6 +13,8 @@ Pieces of chunks are taken from a common counter; which thread runs which makes 
 """
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import count
@@ -30,6 +33,30 @@ SMALLEST_STACK = 16 << 20
 SHARES = 16                     # calls a thread at least, where there are so many chunks: who starts late does fewer
 
 _pools: WeakSet[Pool] = WeakSet()
+
+
+def spread(busy: set[int]) -> None:
+    """Move this thread to a processor on which none of its fellows has begun, and note that it is there: Linux may wake
+    two on one, and move neither for some milliseconds. Where the thread runs from then on is the system's matter."""
+    here = processor()
+    if here in busy:
+        everywhere = os.sched_getaffinity(0)
+        if free := everywhere - busy:
+            os.sched_setaffinity(0, free)
+            os.sched_setaffinity(0, everywhere)
+            here = processor()
+    if here >= 0:
+        busy.add(here)
+
+
+def processor() -> int:
+    """The one on which this thread is, or -1 where the system does not tell or move threads."""
+    return int(here()) if (here := getcpu()) is not None else -1
+
+
+@lru_cache(maxsize=1)
+def getcpu() -> Any:
+    return getattr(ctypes.CDLL(None), "sched_getcpu", None) if hasattr(os, "sched_setaffinity") else None
 
 
 class Pool:
@@ -58,19 +85,24 @@ class Pool:
 
         ended: list[BaseException | None] = []
         bell: SimpleQueue[None] = SimpleQueue()
+        busy = set[int]() if endless else {processor()}
+        helpers = min(self.threads, chunks) - (0 if endless else 1)
+        waked = count(1)
 
         def help() -> None:
             failure = None
+            if endless and next(waked) < helpers:
+                self._tasks.put(help)
             try:
+                spread(busy)
                 work()
             except BaseException as error:      # the caller's to raise
                 failure = error
             ended.append(failure)
             bell.put(None)
 
-        helpers = min(self.threads, chunks) - (0 if endless else 1)
         self.start(helpers)
-        for _ in range(helpers):
+        for _ in range(min(helpers, 1) if endless else helpers):
             self._tasks.put(help)
         try:
             if not endless:

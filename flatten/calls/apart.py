@@ -5,11 +5,12 @@
         results if done, else those of f^, which then runs nothing apart
     for the others, f^                  the lifted version, which goes on so
 
-`limit` is a share of all elements of the first call's activations, so that there is enough for all threads, or few
-elements; the recursion goes on with it. Versions differ in speed
-only: f~ is the same function, translated for the host; whoever runs it gives it up where a check fails, memory or stack
-ends, and then all is done again by f^, which tells the failure that there is. So f~ is an offer (lambda_cu.nodes,
-Function), which may be declined.
+`limit` is a share of all elements of the first call's activations, or few elements; the recursion goes on with it.
+Where one of the activations up to the limit is more than all others of them together, most threads would wait for it:
+then only those of few elements run apart, and it is divided first. Versions differ in speed only: f~ is the same
+function, translated for the host; whoever runs it gives it up where a check fails, memory or stack ends, and then all
+is done again by f^, which tells the failure that there is. So f~ is an offer (lambda_cu.nodes, Function), which may be
+declined.
 
 A function is divided if it is recursive, has no effects, takes sequences, and gives scalars and sequences of them that
 it makes itself.
@@ -32,8 +33,10 @@ from nessie.mono.analysis.provenance import Signature, Sources, of_element, shar
 from nessie.mono.walk import called, expressions
 
 FEW = 1 << 15                   # elements that one thread has in any case
-MOST = 1 << 17                  # that it has at most
-SHARE = 8                       # of all elements
+MOST = 1 << 19                  # that it has at most
+SHARE = 2                       # of all elements: for this many threads there is work at least
+SUM_AND_MOST = ir.Thunk(("a", "b", "c", "d"), ir.Tuple((op("+", ir.Var("a"), ir.Var("c")),
+                                                       op("max", ir.Var("b"), ir.Var("d")))))
 
 
 def is_divided(t: Translator, function: mono.Function) -> bool:
@@ -114,6 +117,17 @@ def small(t: Translator, arguments: list[Value], domain: Domain) -> tuple[Scalar
         limit = emitter.host().name(op("max", share, ir.Const(FEW, "int")), "int", "limit")
     test = Context(emitter, domain)
     here = ir.Read(lengths, domain.here().i)
-    few = store(emitter, domain, test, [(op("<=", here, limit), "bool")], "small")[0]
+    few = store(emitter, domain, test, [(op("<=", here, balanced(t, lengths, limit, domain)), "bool")], "small")[0]
     return stored(domain, few, "bool"), limit
+
+
+def balanced(t: Translator, lengths: str, limit: ir.Atom, domain: Domain) -> ir.Atom:
+    """Return up to which length activations run apart here: the limit, if none of them is longer than its share."""
+    emitter, zero, length = t.emitter, ir.Const(0, "int"), ir.Read(lengths, ir.Var("i"))
+    whole, longest = emitter.declare("whole", "int"), emitter.declare("longest", "int")
+    counted = ir.If(op("<=", length, limit), length, zero)
+    emitter.run(ir.Reduce(scope.thunk(("i",), ir.Tuple((counted, counted))), (zero, zero), SUM_AND_MOST,
+                          ir.Flat(domain.size)), [whole, longest])
+    even = op("<=", op("*", ir.Var(longest.name), ir.Const(SHARE, "int")), ir.Var(whole.name))
+    return emitter.host().name(ir.If(even, limit, op("min", limit, ir.Const(FEW, "int"))), "int", "most")
 

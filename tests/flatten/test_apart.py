@@ -16,6 +16,8 @@ import nessie
 from nessie.base.source import IllFormed
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.host import host
+from nessie.cudagen.host.memory import view
+from nessie.flatten.calls.apart import FEW
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.text.parser import parse
@@ -120,9 +122,32 @@ def test_small_activations_run_apart_in_one_launch() -> None:
 def test_large_activations_are_lifted_until_they_are_small() -> None:
     source = QUICKSORT + "function main(v) : [int] -> [int] = quicksort(v);"
     values = [(i * 7919) % 100003 for i in range(100000)]
+    values[50000] = 10000                   # the pivot: one part has a tenth
     found, launches, done = run(source, [values])
     assert found == sorted(values)
     assert done and launches["quicksort^apart"] > 1
+
+
+def test_one_thread_does_not_have_most_of_what_runs_apart() -> None:
+    """Of those up to the limit one is longer than all others together: it is divided before."""
+    source = QUICKSORT + "function main(vs) : [[int]] -> [[int]] = {quicksort(v) : v in vs};"
+    values = [[(i * 7919 + k) % 100003 for i in range(k)] for k in (100000, 100, 40000, 300)]
+    program = Compiled(source)
+    device = cpu_device(program.executable("ilp"))
+    shares: list[list[int]] = []
+    launch = device.launch
+
+    def noted(kernel: str, given: Any, spare: Any = ()) -> Any:
+        if kernel in device.offers and given[0]:
+            shares.append(view(given[2]).tolist())
+        return launch(kernel, given, spare)
+
+    device.launch = noted
+    parameters, result = program.signature
+    value = execute(program.executable("ilp"), [flatten_value(values, parameters[0])], device, host.HostLimits())
+    assert plain_value(value, result) == [sorted(v) for v in values]
+    assert shares[0] == [100, 300] and len(shares) > 1
+    assert all(max(lengths) <= max(FEW, sum(lengths) // 2) for lengths in shares)
 
 
 def test_what_remains_is_as_large_as_it_was() -> None:
@@ -133,7 +158,7 @@ def test_what_remains_is_as_large_as_it_was() -> None:
     function main(n) : int -> bool = let v = [0:n] in eql(cut(v), v);
     """
     found, launches, done = run(source, [1 << 21])
-    assert found and done and launches["cut^apart"] == 9
+    assert found and done and launches["cut^apart"] == 3
 
 
 def test_results_lie_where_they_shall_lie() -> None:

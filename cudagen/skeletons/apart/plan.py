@@ -24,7 +24,8 @@ from nessie.lambda_cu import nodes as ir
 
 CHUNKS = 256                    # at most
 ROOM = 4                        # elements
-ARENA = 512                     # bytes of an arena for each element of the largest activation
+ARENA = 512                     # bytes of an arena for each element of the largest activation; half as many for
+MANY = 1 << 17                  # elements beyond these
 LEAST = 512                     # elements
 CALLS = 1000                    # within calls: each takes some hundred bytes of a thread's stack
 TAKEN = frozenset({"starts", "most", "arenas", "states", "taken", "gave", "slot", "searching", "chunk", "low", "high",
@@ -114,7 +115,8 @@ class Offer:
 
     def arena_size(self) -> loops.Exp:
         """Bytes of an arena, as `cells` says how large the largest activation is."""
-        return op("*", op("max", loops.Load("cells", integer(1)), integer(LEAST)), integer(ARENA))
+        most = op("max", loops.Load("cells", integer(1)), integer(LEAST))
+        return op("*", op("+", most, op("min", most, integer(MANY))), integer(ARENA // 2))
 
     def buffers(self) -> tuple[Buffer, ...]:
         found = [Buffer("arenas", "bool", op("*", self.arenas(), self.arena_size())),
