@@ -250,7 +250,7 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp,
     """Variables with what each carry is before the thread's run. What is before the tile, ranks are counted from."""
     own = summary(kernel, code, runs, run, slots)
     goes_on, restarts = own.of(restarts=False), own.of(restarts=True)
-    before = {}
+    before: dict[str, tuple[str, ...]] = {}
     if goes_on.states:
         start, earlier = before_run(kernel, code, goes_on, tile)
         before |= start.names
