@@ -69,14 +69,21 @@ class Gpu(Launches):
         self.errors = np.zeros(len(ERROR_WORDS), np.int64)          # as they were when they were last read
         self.interrupt_address, self.interrupt_word = driver.interrupt_word()
         self.unread = False             # kernels that may record a failure have been launched since then
+        self.lasts: list[tuple[Array, int]] = []        # whose last elements stand in cells, which nobody has read
         self.memory = DeviceMemory(driver, limit)
-        self.board = Board(self.memory, len(ERROR_WORDS), max((plan.cells for plan in built.plans), default=0))
+        self.set_board(Board(self.memory, len(ERROR_WORDS), max((plan.cells for plan in built.plans), default=0)))
         self.begin(limit)
+
+    def set_board(self, board: Board) -> None:
+        """Have it, and the words of each launch that come after its arguments."""
+        self.board = board
+        self.shared = (board.cells, board.errors, self.interrupt_address, 0, board.tickets, 0)
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.synchronise()
         self.memory.limit = memory
         self.errors[:], self.interrupt_word[0] = (NO_FAILURE, rounds, depth, 0, 0), 0
+        self.lasts.clear()
         self.board.begin(self.errors)
         self.unread = False
 
@@ -86,10 +93,17 @@ class Gpu(Launches):
         return super().failure()
 
     def cells(self, count: int) -> list[int]:
-        """So many cells as the last launch has left them: 0 if any has failed, after which kernels do nothing."""
-        self.errors, found = self.board.read(count)
+        """So many cells as the last launch has left them: 0 if any has failed, after which kernels do nothing. Last
+        elements that stand there become known."""
+        self.errors, found = self.board.read(max([count, *[at + 1 for _, at in self.lasts]]))
         self.unread = False
-        return [0] * count if super().failure() != NO_FAILURE else list(found.tolist())
+        if super().failure() != NO_FAILURE:
+            return [0] * count
+        values: list[int] = found.tolist()
+        for array, at in self.lasts:
+            array.last = UNPACKERS[array.base](values[at])
+        self.lasts.clear()
+        return values[:count]
 
     def synchronise(self) -> None:
         self.driver.synchronise()
@@ -119,6 +133,11 @@ class Gpu(Launches):
         return OnDevice(array.base, array.length, array.buffer.address, Lent(self, array))
 
     def read(self, array: Array, index: int) -> Scalar:
+        if index == array.length - 1:
+            if any([array is other for other, _ in self.lasts]):
+                self.cells(0)
+            if array.last is not None:
+                return array.last
         values = np.empty(1, DTYPES[array.base])
         self.driver.read(array.buffer.address + index * values.itemsize, values)
         value: Scalar = values[0].item()
@@ -167,7 +186,8 @@ class GpuLauncher(Launcher):
         self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
         lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
         self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
-        self.others = [0] * (len(self.slots) - len(plan.parameters) - 3)        # words besides arguments and SHARED
+        self.epoch = self.slots[EPOCH]
+        self.taken = (0,) * (len(self.slots) - self.epoch - 1)          # the words of buffers, which come last
         passed = {a.name for phase in plan.phases for a in phase.arguments if isinstance(a, loops.Name)}
         self.shares = not passed.isdisjoint((TICKETS, EPOCH))
         self.counts = (any(isinstance(r, ScalarResult) for r in plan.results)       # something is in cells at the end
@@ -185,13 +205,12 @@ class GpuLauncher(Launcher):
                              self.chunks(phase), any(map(reads_cells, sizes)), fails)
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
-        words: list[Any] = [word(argument) for argument in arguments]
-        board = device.board
-        words += (board.cells, board.errors, device.interrupt_address, *self.others)
+        words: list[Any] = [*map(word, arguments), *device.shared, *self.taken]
         if self.shares:
-            words[self.slots[TICKETS]], words[self.slots[EPOCH]] = board.tickets, board.next_epoch()
+            words[self.epoch] = device.board.next_epoch()
         if self.kept:
-            for buffer, place in zip(self.kept, board.take([b.size(words, []) for b in self.kept]), strict=True):
+            places = device.board.take([b.size(words, []) for b in self.kept])
+            for buffer, place in zip(self.kept, places, strict=True):
                 words[buffer.slot] = place
         arrays = self.zeros(device, words) if self.zeroed else {}
         finished, counts = False, list[int]()
@@ -209,7 +228,11 @@ class GpuLauncher(Launcher):
                     device.memory.give(array)
         if device.stats.detailed:               # its time counts
             device.synchronise()
-        return [self.result(r, counts, arrays) for r in self.plan.results], self.elements(words, counts)
+        results = [self.result(r, counts, arrays) for r in self.plan.results]
+        if self.plan.cells:
+            device.lasts = [] if self.counts else [(arrays[r.buffer], r.last) for r in self.plan.results
+                                                   if isinstance(r, ArrayResult) and r.last is not None]
+        return results, self.elements(words, counts)
 
     def is_zeroed(self, buffer: Buffer) -> bool:
         """Does it begin with all bits 0, is its size known at first, and is it no result?"""
@@ -254,7 +277,10 @@ class GpuLauncher(Launcher):
 
     def result(self, result: Any, counts: list[int], arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):
-            return arrays[result.buffer]
+            array = arrays[result.buffer]
+            if result.last is not None and self.counts:
+                array.last = UNPACKERS[array.base](counts[result.last])
+            return array
         return UNPACKERS[result.base](counts[result.slot])
 
 

@@ -1,6 +1,6 @@
 """A GPU's memory: the pool of its buffers, and what the launches of a device share.
 
-    DeviceMemory    the pool, over a driver
+    DeviceMemory    the pool, over a driver; small blocks are pieces of slabs, each of which is allocated at once
     Board           words that all launches share
 """
 from __future__ import annotations
@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from nessie.base.records import dataclass
 from nessie.base.values import ANY_STREAM
 from nessie.cudagen.cuda.driver import Driver, Values
 from nessie.cudagen.host.device import OutOfMemory
@@ -23,8 +24,20 @@ LINE = APART // WORD
 TICKET_WORDS = 2
 EPOCHS = 4                      # from one launch's epoch to the next's: more than what a block publishes
 FEWEST = 1 << 12                # statuses
+SLAB = 1 << 20                  # bytes
+PIECE = SLAB >> 5               # bytes of a piece at most
+ALIGNED = 256                   # bytes: pieces begin at multiples of it, as arrays of CUDA's do
+WORTH_SLABS = SLAB << 6         # bytes of memory, of which a slab that is nearly empty is no great part
 
 _memories: WeakSet[DeviceMemory] = WeakSet()
+
+
+@dataclass(eq=False)
+class Slab:
+    """Memory in which pieces begin up to `end`; `pieces` of them are in use or kept."""
+    address: int
+    end: int = 0
+    pieces: int = 0
 
 
 class DeviceMemory(Pooled):
@@ -33,6 +46,7 @@ class DeviceMemory(Pooled):
     def __init__(self, driver: Driver, limit: int | None) -> None:
         super().__init__(limit)
         self.driver = driver
+        self.slab: Slab | None = None           # the one that has room
         _memories.add(self)
 
     def wait_for_others(self, block: Block) -> None:
@@ -52,8 +66,18 @@ class DeviceMemory(Pooled):
         self._take_back()
         for blocks in self._blocks.values():
             for block in blocks:
-                self.driver.free(block.address)
+                self._free(block)
         super().trim()
+
+    def _free(self, block: Block) -> None:
+        slab: Slab | None = block.storage
+        if slab is None:
+            self.driver.free(block.address)
+            return
+        slab.pieces -= 1
+        if not slab.pieces:
+            self.driver.free(slab.address)
+            self.slab = None if self.slab is slab else self.slab
 
     def zeroed(self, words: int) -> int:
         """The address of so many words, all 0, outside the pool and its limit."""
@@ -63,9 +87,19 @@ class DeviceMemory(Pooled):
 
     def uncounted(self, size: int) -> int:
         """The address of so many bytes, outside the pool and its limit."""
-        return self._fresh(size).address
+        return self._allocated(size).address
 
     def _fresh(self, size: int) -> Block:
+        if size > PIECE or (self.limit is not None and self.limit < WORTH_SLABS):
+            return self._allocated(size)
+        if self.slab is None or self.slab.end + size > SLAB:
+            self.slab = Slab(self._allocated(SLAB).address)
+        slab, begins = self.slab, self.slab.end
+        slab.end += -(-size // ALIGNED) * ALIGNED
+        slab.pieces += 1
+        return Block(slab.address + begins, slab, size)
+
+    def _allocated(self, size: int) -> Block:
         for _ in range(2):
             with suppress(MemoryError):
                 return Block(self.driver.allocate(size), None, size)

@@ -40,11 +40,12 @@ Scalar = int | float | bool | str
 @dataclass(eq=False)
 class Array:
     """`length` elements of `base` in a device's memory; `buffer` is the device's own affair. `uses`: how many
-    places of the host level hold it."""
+    places of the host level hold it. `last`: the last element, if that is known without a look into memory."""
     base: str
     length: int
     buffer: Any
     uses: int = 0
+    last: Scalar | None = None
 
 
 Held = Scalar | Array

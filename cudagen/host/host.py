@@ -363,11 +363,15 @@ class Host:
             found: Held = direct(frame)
             return found
 
+        known = dict[tuple[str, int], Any]()    # what is read twice is asked for once
+
         def read(array: str, index: int) -> Any:
             held: Array = frame[instruction.names[array]]
             if not 0 <= index < held.length:
                 raise self.error(f"index {index} is out of range, and no check has found it", origin, UNCHECKED)
-            return self.device.read(held, index)
+            if (array, index) not in known:
+                known[array, index] = self.device.read(held, index)
+            return known[array, index]
 
         self.look(origin)
         names = {name: frame[slot] for name, slot in instruction.names.items()}

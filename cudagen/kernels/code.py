@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.base.source import Origin
@@ -192,11 +193,12 @@ class Code:
         return loops.Function(name, kind, first + tuple(self.parameters.values()), body, (), origin=origin)
 
     def record_failures(self) -> None:
-        """Those so far go to the error word here, not only at the end."""
+        """Those so far go to the error word here; at the end only what comes after."""
         if self.fails:
-            self.add(self._report())
+            report = self._report()
+            self.add(replace(report, then=(*report.then, loops.Set("failed", integer(NO_FAILURE)))))
 
-    def _report(self) -> loops.Stmt:
+    def _report(self) -> loops.If:
         failed = loops.Name("failed")
         record = loops.Atomic("min", self.array("errors", "int", writable=True), integer(FAILURE), failed)
         return loops.If(op("<", failed, integer(NO_FAILURE)), (record,))

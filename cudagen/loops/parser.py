@@ -136,7 +136,7 @@ class Parser:
             type_, name = self.type(), tokens.name()
             return Var(name, type_, self.definition())
         if tokens.accept("shared"):
-            type_, name = self.type(), tokens.name()
+            type_, name = self.one_of(ELEMENTS, "a type"), tokens.name()
             return Shared(name, type_, int(self.indexed(tokens.integer)))
         if tokens.accept("return"):
             return Return(() if tokens.at(";") else self.separated(self.expression))

@@ -26,7 +26,8 @@ Invariants (checked by cudagen.loops.plan_check):
     Types agree, but ints and floats, of 8 bytes both, may be taken for each other in arrays, and cells for anything;
   - what a function writes is no array of the plan's parameters, and is passed once, but for the cells;
   - sizes are ints, int parameters, WORKERS, cells that an earlier phase stores an int in, and + - * / min max of sizes;
-  - a result names a buffer, or a cell that a phase stores a value of its type in; a buffer's fill is of its type;
+  - a result names a buffer, or a cell that a phase stores a value of its type in; so does a result's last element; a
+    buffer's fill is of its type;
   - a buffer that is a copy is one of an array parameter of the same type, which is not longer;
   - a buffer that is kept is of ints, of a plan for 'cuda', neither filled nor a copy, and no result.
 """
@@ -98,9 +99,11 @@ class ScalarResult:
 @dataclass(frozen=True)
 class ArrayResult:
     """The buffer's first `length` elements, known after the last phase; None: all of it. With a length, the buffer's
-    size is a bound. Plans of the CPU know sizes before they take buffers."""
+    size is a bound. Plans of the CPU know sizes before they take buffers. `last`: the cell in which a phase leaves the
+    last element, too."""
     buffer: str
     length: loops.Exp | None = None
+    last: int | None = None
 
 
 Result = ScalarResult | ArrayResult

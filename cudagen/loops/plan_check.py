@@ -79,6 +79,9 @@ class PlanCheck:
             return
         require(result.buffer in self.buffers(), f"result {result.buffer} is no buffer")
         require(result.buffer not in self.kept, f"result {result.buffer} is kept")
+        base = self.arrays[result.buffer]
+        require(result.last is None or (result.last, base) in self.stored,
+                f"no phase stores the last {base} of {result.buffer} in cells[{result.last}]")
         if result.length is not None:
             self.size(result.length, f"the length of {result.buffer}")
 

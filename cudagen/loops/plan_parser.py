@@ -72,8 +72,13 @@ def result_(parser: Parser) -> Result:
     tokens = parser.tokens
     if tokens.at_name():
         buffer = tokens.name()
-        return ArrayResult(buffer, parser.indexed(parser.expression) if tokens.at("[") else None)
+        length = parser.indexed(parser.expression) if tokens.at("[") else None
+        return ArrayResult(buffer, length, cell(parser) if tokens.accept("last") else None)
     base, name = parser.type(), tokens.name()
     tokens.expect("=")
-    tokens.expect("cells")
-    return ScalarResult(name, int(parser.indexed(lambda: tokens.literal("int"))), base)
+    return ScalarResult(name, cell(parser), base)
+
+
+def cell(parser: Parser) -> int:
+    parser.tokens.expect("cells")
+    return int(parser.indexed(lambda: parser.tokens.literal("int")))

@@ -104,7 +104,7 @@ def show_result(result: Result) -> str:
     if isinstance(result, ScalarResult):
         return f"{result.base} {word(result.name)} = cells[{result.slot}]"
     length = "" if result.length is None else f"[{show_exp(result.length)}]"
-    return f"{word(result.buffer)}{length}"
+    return f"{word(result.buffer)}{length}" + ("" if result.last is None else f" last cells[{result.last}]")
 
 
 def show_function(function: Function) -> str:

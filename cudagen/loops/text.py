@@ -5,6 +5,7 @@
                 ... { buffer int zs[e] copy xs; buffer int status[e] kept; }
                 library function(xs, ys) once;                        a function of the target's own
     result      result float x = cells[0];   result ys;   result ys[e];         e: how many elements of it
+                result ys last cells[1];                                        where its last element stands, too
     function    KIND name(int n, float[] xs, writable int[] out) -> int, float { ... }       kind: host, cuda, device
     statements  float x = e;   var float s = e;   s = e;   xs[e] = e;   release xs[e] = e;   shared float tile[32];
                 for (i = e; i < e; i += e) { ... }   while (e) { ... }   if (e) { ... } else { ... }

@@ -1,6 +1,7 @@
 """A kernel's plan while it is made: functions, phases, cells, and the expressions for sizes that the host evaluates."""
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import field, replace
 from typing import Any
 
@@ -105,6 +106,11 @@ def counts(walk: Walk) -> set[str]:
     return {count for step in walk.steps if (selected := selection(step.bind)) for count in selected.counts}
 
 
+def elements_read_counts(walk: Walk) -> bool:
+    """Must they be known before the walk?"""
+    return any(using(step.bind.soac) & counts(walk) for step in walk.steps if step.place != UNIT)
+
+
 def items_exp(kernel: Kernel, root: ir.Space) -> loops.Exp:
     if isinstance(root, ir.Flat):
         return size_exp(kernel, root.size)
@@ -153,9 +159,10 @@ def to_cell(kernel: Kernel, code: Code, name: str, value: Value) -> None:
     code.store(CELLS[value.type], integer(slot), value)
 
 
-def returned_scalars(kernel: Kernel, code: Code) -> None:
+def returned_scalars(kernel: Kernel, code: Code, told: Collection[str] = ()) -> None:
+    """They go to cells, but for those that are there already."""
     for name in kernel.walk.kernel.returns:
-        if name in code.values and not isinstance(kernel.walk.types[name], ir.Array):
+        if name in code.values and name not in told and not isinstance(kernel.walk.types[name], ir.Array):
             to_cell(kernel, code, name, code.values[name])
 
 

@@ -146,6 +146,14 @@ BROKEN = [
     (HOST, "result int k = cells[0]", "result int k = cells[7]", r"no phase stores the int k in cells\[7\]"),
     (HOST, "result kept", "result xs", "result xs is no buffer"),
     (HOST, "result kept", "result gone", "result gone is no buffer"),
+    (HOST, "result order[cells[0] - 1]", "result order[cells[0] - 1] last cells[1]",
+     r"no phase stores the last char of order in cells\[1\]"),
+    (HOST, "counts[n] = -1", "counts[n] kept", "a buffer is kept, which only GPUs do"),
+    (CUDA, "ys[n];", "ys[n] kept;", "ys is kept, and not of ints"),
+    (CUDA, "buffer float ys[n];", "buffer float ys[n]; buffer int s[n] = 1 kept;", "s is kept, and begins with"),
+    (CUDA, CUDA[CUDA.index("    buffer float"):CUDA.index("ys;\n}")],
+     "    buffer float ys[n];\n    buffer int s[n] kept;\n  }\n  phase K1_more(n, ys, xs, interrupt) once;\n"
+     "  result s;\n  result ", "result s is kept"),
     (HOST, "counts[n] = -1", "counts[n] = -1.0", "constant -1.0 is no int"),
 ]
 

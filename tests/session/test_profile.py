@@ -81,7 +81,7 @@ def test_counters(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     call = ["-e", "total", str([3] * 1000)]
     assert main([*command, *call]) == 0
     text = capsys.readouterr().out
-    assert re.search(r"^  all +2 +1 +0 +1 +\d+ +\d+$", text, re.MULTILINE)
+    assert re.search(r"^  all +1 +0 +0 +1 +\d+ +\d+$", text, re.MULTILINE)
     row = r"^  load data +K1_sweep +\d+ +32 +31\.2 +7\.8 +7\.8 +100 %  1:\d+ +const .* = data\[i\];$"
     assert re.search(row, text, re.MULTILINE)
     assert main([*command, "--json", *call]) == 0
@@ -89,8 +89,8 @@ def test_counters(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (kernel,) = found["kernels"]
     (load,) = [access for access in kernel["accesses"] if (access["kind"], access["array"]) == ("load", "data")]
     assert (load["requests"], load["lanes"], load["sectors"], load["bytes"]) == (32, 1000, 250, 8000)
-    assert found["driver"]["launches"] == kernel["driver"]["launches"] == 2
-    assert [barrier["blocks"] for barrier in kernel["barriers"]] == [4, 1]
+    assert found["driver"]["launches"] == kernel["driver"]["launches"] == 1
+    assert [barrier["blocks"] for barrier in kernel["barriers"]] == [4, 4, 1]
     assert all(access["place"]["line"] == 1 for access in kernel["accesses"])
 
 

@@ -115,7 +115,7 @@ def exact(built: GpuProgram, driver: Driver) -> Gpu:
     """A device on which each array has memory of its own."""
     device = gpu_device(built, driver)
     device.memory = Exact(driver, None)
-    device.board = ExactBoard(device.memory, device.board.own, max(plan.cells for plan in built.plans))
+    device.set_board(ExactBoard(device.memory, device.board.own, max(plan.cells for plan in built.plans)))
     return device
 
 

@@ -13,5 +13,6 @@
     last_writes     PERMUTE where the last write wins
     order           ORDER: keys by a walk, then a radix sort
     order_text      the text of its functions
+    small_order     the text of the one that sorts few elements by itself
     models/         what blocks tell each other, as models for SPIN
 """

@@ -12,7 +12,7 @@ own does it.
 from __future__ import annotations
 
 from nessie.cudagen.kernels.code import Code, integer, op
-from nessie.cudagen.kernels.walk import UNIT, using
+from nessie.cudagen.kernels.walk import UNIT, Step, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops import walk as loops_walk
 from nessie.cudagen.loops.plan import THREADS, TICKETS
@@ -32,6 +32,7 @@ from nessie.cudagen.skeletons.kernel import (
     all_steps,
     counts,
     early_scalars,
+    elements_read_counts,
     returned_scalars,
     to_cell,
 )
@@ -65,7 +66,7 @@ def finish_walk(kernel: Kernel, code: Code, blocks: loops.Exp) -> tuple[loops.Ex
 
 def last_block(kernel: Kernel, code: Code, blocks: loops.Exp, last: list[loops.Stmt], together: bool) -> None:
     """Let the last of so many blocks do this: all its threads `together`, or its first alone."""
-    if code.fails or others_are_read(kernel, last):
+    if records_failures(code) or others_are_read(kernel, last):
         code.note("what this block has found to fail, and what it has stored, is there before it says that it ends")
         code.record_failures()
         code.add(loops.Barrier())
@@ -124,13 +125,30 @@ def finish(kernel: Kernel, code: Code, blocks: loops.Exp) -> None:
         through_last(code, [(state, sweep.variables[state.name]) for state in ended], "", many)
         for step in kernel.walk.steps:
             final_values(kernel, sweep, step, sweep.now)
-        returned_scalars(kernel, code)
-        for name in sorted(counts(kernel.walk) & kernel.slots.keys() - set(kernel.walk.kernel.returns)):
+            last_elements(kernel, code, sweep, step)
+        told = counts(kernel.walk) if elements_read_counts(kernel.walk) else set[str]()
+        returned_scalars(kernel, code, told)
+        for name in sorted(counts(kernel.walk) & kernel.slots.keys() - set(kernel.walk.kernel.returns) - told):
             to_cell(kernel, code, name, code.values[name])      # the length of a result
         if code.fails or records_failures(code) or any(map(records_failures, kernel.functions)):
             stop_if_failed(code)
     if first:
         code.statements += [loops.If(op("==", THREAD, integer(0)), tuple(first))] if totals else first
+
+
+def last_elements(kernel: Kernel, code: Code, sweep: Sweep, step: Step) -> None:
+    """Totals of SCANs that are results go to cells, too: the host wants to know how long things are together."""
+    match step.bind.soac:
+        case ir.Scan(space=ir.Flat(), total=True):
+            for name, value in zip(step.bind.names, sweep.now(kernel.states[step.name]), strict=True):
+                type_ = kernel.walk.types.get(name)
+                if name in kernel.walk.kernel.returns and isinstance(type_, ir.Array) and type_.base == "int":
+                    to_cell(kernel, code, last_of(name), value)
+
+
+def last_of(name: str) -> str:
+    """What the cell with an array's last element is called."""
+    return f"{name}[-1]"
 
 
 def records_failures(written: Code | loops.Function) -> bool:

@@ -1,10 +1,12 @@
-"""ORDER on the GPU: a walk computes the keys; a stable radix sort of their bits, eight at a time, gives the order.
+"""ORDER on the GPU: a walk computes the keys, unless an array has them; a stable radix sort of their bits, eight at a
+time, gives the order.
 
     encode     each key becomes bits that order as it does, without sign; how often has each digit each value?
     starts     where the elements with each value of each digit go, the SCAN of the counts; a digit that all elements
                have alike needs no pass
     pass       a tile's elements go where their digit's go, after those of all tiles before it
     gather     the keys in that order, or the order itself, to the result
+    small      all of this at once, of few elements without segments: then nothing else is launched
 
 A pass reads and writes each element once. A tile draws its number, ranks its elements, publishes how many it has of
 each value (256 words, of a thread each), adds up what the tiles before it have published, and stores its elements by
@@ -29,7 +31,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.text import parse
-from nessie.cudagen.skeletons.cpu.order import order_of, walks_of_keys
+from nessie.cudagen.skeletons.cpu.order import keys_as_given, order_of, walks_of_keys
 from nessie.cudagen.skeletons.cuda.blocks import WARP, WARPS, grid
 from nessie.cudagen.skeletons.cuda.order_text import (
     ABOUT,
@@ -42,6 +44,7 @@ from nessie.cudagen.skeletons.cuda.order_text import (
     STARTS,
     pass_holes,
 )
+from nessie.cudagen.skeletons.cuda.small_order import FEW, SMALL
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.lambda_cu import nodes as ir
 
@@ -62,19 +65,23 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
     if soac.firsts:
         raise Unsupported("GPUs find equal keys by sorting: --target cuda says how")
     walks, keys, offsets = walks_of_keys(kernel, soac, result)
-    modules = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
-    phases = [phase for module in modules for phase in module.plans[0].phases]
-    [size] = [b.size for phase in phases for b in phase.buffers if b.name == keys]
+    made = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
+    [size] = [b.size for phase in made[0].plans[0].phases for b in phase.buffers if b.name == keys]
     base = walk_of(walks[0], program).bases[keys][0]
+    given = keys_as_given(kernel, soac)
+    keys, modules = given or keys, made[1:] if given else made
+    phases = [phase for module in modules for phase in module.plans[0].phases]
     segments = None if not offsets or isinstance(soac.space, ir.Flat) else soac.space.segments
     sort = Sort(identifier(kernel.name), size, KEY_PASSES[base], 0 if segments is None else SEGMENT_PASSES)
+    if segments is None:
+        sort.small(base, keys, result, soac.descending, soac.values)
     sort.encode(base, keys, soac.descending)
     for number in range(sort.key_passes):
         sort.digit(number, number, sort.tiles)
     if segments is not None:
         sort.by_segment(offsets, integer(segments) if isinstance(segments, int) else loops.Name(segments))
     sort.result(base, keys, result, soac.values)
-    plan = replace(modules[0].plans[0], phases=(*phases, *sort.phases),
+    plan = replace(made[0].plans[0], phases=(*phases, *sort.phases),
                    results=(ArrayResult(result),) * len(kernel.returns))
     return Module((*(f for module in modules for f in module.functions), *sort.functions), (plan,))
 
@@ -84,7 +91,11 @@ class Sort:
 
     def __init__(self, name: str, size: loops.Exp, key_passes: int, segment_passes: int) -> None:
         self.name, self.size, self.key_passes, self.passes = name, size, key_passes, key_passes + segment_passes
-        self.tiles = op("/", op("+", size, integer(TILE - 1)), integer(TILE))
+        self.many: loops.Exp = size             # elements that the passes sort
+        self.segmented = segment_passes > 0
+        if not self.segmented:
+            self.many = op("*", size, op("min", integer(1), op("/", size, integer(FEW + 1))))
+        self.tiles = op("/", op("+", self.many, integer(TILE - 1)), integer(TILE))
         self.places = {"tickets": self.passes * VALUES, "alike": self.passes * (VALUES + 1),
                        "moves": self.passes * (VALUES + 2)}
         scan = SCAN.format(warp=WARP)
@@ -105,16 +116,26 @@ class Sort:
         given = tuple([loops.Name(a) if isinstance(a, str) else a for a in (*arguments, "errors")])
         self.phases.append(Phase(f"{self.name}_{use}", given, blocks, buffers))
 
-    def encode(self, base: str, keys: str, descending: bool) -> None:
-        """Descending order is that of the complements; what is not a number stays last."""
-        last = "code == -1 ? -1 : not(code)" if base == "float" else "not(code)"
+    def small(self, base: str, keys: str, result: str, descending: bool, values: bool) -> None:
+        """The launch that does all where there are few elements, before those that do nothing then."""
+        type_ = bits_type(base)
+        made = type_ if values else "int"
         self.functions += self.parsed(
-            ENCODE, type="int" if base == "float" else base, code=BITS[base], turned=last if descending else "code",
+            SMALL, type=type_, code=BITS[base], turned=turned(base, descending), few=FEW, rounds=FEW.bit_length(),
+            result=made, value="keys[position]" if values else "position")
+        blocks = op("-", op("min", self.size, integer(1)), op("min", self.many, integer(1)))
+        self.phase("small", (self.size, keys, result), blocks,
+                   (Buffer(result, base if values else "int", self.size),))
+
+    def encode(self, base: str, keys: str, descending: bool) -> None:
+        self.functions += self.parsed(
+            ENCODE, type=bits_type(base), code=BITS[base], turned=turned(base, descending),
             counted=counted("turned", self.key_passes), bins=self.key_passes * VALUES)
-        buffers = (*[Buffer(name, "int", op("*", integer(2), self.size)) for name in (self.bits, self.order)],
-                   Buffer(self.counts, "int", integer(self.places["moves"] + self.passes + 1), 0),
+        buffers = (*[Buffer(name, "int", op("*", integer(2), self.many)) for name in (self.bits, self.order)],
+                   Buffer(self.counts, "int", op("*", integer(self.places["moves"] + self.passes + 1),
+                                                 op("min", self.many, integer(1))), 0),
                    Buffer(self.status, "int", op("*", integer(VALUES), self.tiles), 0))
-        self.phase("encode", (self.size, keys, self.bits, self.counts), grid(self.size), buffers)
+        self.phase("encode", (self.size, keys, self.bits, self.counts), grid(self.many), buffers)
         self.starts(integer(0), integer(self.key_passes))
 
     def starts(self, first: loops.Exp, last: loops.Exp) -> None:
@@ -147,7 +168,19 @@ class Sort:
             self.parsed(GATHER, type=base, parameters=f"{base}[] keys, ", value="keys[position]") if values else
             self.parsed(GATHER, type="int", parameters="", value="position"))
         arguments = (self.size, *((keys,) if values else ()), self.order, self.counts, result)
-        self.phase("gather", arguments, grid(self.size), (Buffer(result, base if values else "int", self.size),))
+        buffers = (Buffer(result, base if values else "int", self.size),) if self.segmented else ()
+        self.phase("gather", arguments, grid(self.many), buffers)
+
+
+def bits_type(base: str) -> str:
+    """As what a key of the type is read."""
+    return "int" if base == "float" else base
+
+
+def turned(base: str, descending: bool) -> str:
+    """Descending order is that of the complements; what is not a number stays last."""
+    last = "code == -1 ? -1 : not(code)" if base == "float" else "not(code)"
+    return last if descending else "code"
 
 
 def counted(word: str, passes: int, least: str = "") -> str:

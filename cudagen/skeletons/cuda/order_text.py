@@ -284,4 +284,5 @@ ABOUT = {
     "pass": "Elements go where their digit's begin: a stable sort by the digit at `shift`.",
     "segments": "The segment of each element, by which the elements are sorted last, so that segments stay apart.",
     "gather": "What is wanted of the elements, in their order.",
+    "small": "Few elements: one block sorts them, in shared memory.",
 }

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nessie.cudagen.kernels.code import Code, Value, integer, op
-from nessie.cudagen.kernels.walk import UNIT, Walk, using
+from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, Buffer
 from nessie.cudagen.skeletons.chunks import border_function, segmented, segmented_chunk, start_of
@@ -33,7 +33,15 @@ from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of,
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, counts, early_scalars, items_exp, to_cell
+from nessie.cudagen.skeletons.kernel import (
+    Kernel,
+    all_steps,
+    counts,
+    early_scalars,
+    elements_read_counts,
+    items_exp,
+    to_cell,
+)
 from nessie.cudagen.skeletons.states import State, assign, current, declare, identity
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
@@ -141,10 +149,6 @@ def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
             code.values[name] = Value(loops.Load(code.array("cells", "int"), integer(kernel.slot(name))), "int")
         elif any(isinstance(step.bind.soac, ir.Write) and step.bind.soac.size == name for step in kernel.walk.steps):
             code.values[name] = Value(code.size(root.size if isinstance(root, ir.Flat) else root.total), "int")
-
-
-def elements_read_counts(walk: Walk) -> bool:
-    return any(using(step.bind.soac) & counts(walk) for step in walk.steps if step.place != UNIT)
 
 
 # The walk of one thread -------------------------------------------------------------------------

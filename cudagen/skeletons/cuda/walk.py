@@ -19,13 +19,20 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import ArrayResult, Result
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
-from nessie.cudagen.skeletons.cuda.finish import ends_walk, finish_alone
+from nessie.cudagen.skeletons.cuda.finish import ends_walk, finish_alone, last_of
 from nessie.cudagen.skeletons.cuda.flat import sweep_flat
 from nessie.cudagen.skeletons.cuda.last_writes import claim_buffers, settled, write_winners
 from nessie.cudagen.skeletons.cuda.runs import runs_of
-from nessie.cudagen.skeletons.cuda.tiles import count_tiles, elements_read_counts, sweep_tiles
+from nessie.cudagen.skeletons.cuda.tiles import count_tiles, sweep_tiles
 from nessie.cudagen.skeletons.elements import states_of
-from nessie.cudagen.skeletons.kernel import Kernel, counts, result_buffers, result_of, size_exp
+from nessie.cudagen.skeletons.kernel import (
+    Kernel,
+    counts,
+    elements_read_counts,
+    result_buffers,
+    result_of,
+    size_exp,
+)
 from nessie.cudagen.skeletons.states import State, commutative
 from nessie.lambda_cu import nodes as ir
 
@@ -82,6 +89,8 @@ def bound(kernel: Kernel, size: loops.Exp) -> loops.Exp:
 
 def result(kernel: Kernel, name: str) -> Result:
     found, type_ = result_of(kernel, name), kernel.walk.types[name]
+    if isinstance(found, ArrayResult):
+        found = replace(found, last=kernel.slots.get(last_of(name)))
     if isinstance(found, ArrayResult) and isinstance(type_, ir.Array) and type_.size in counts(kernel.walk):
         return replace(found, length=size_exp(kernel, type_.size, type_.plus))
     return found

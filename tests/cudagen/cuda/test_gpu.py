@@ -220,6 +220,29 @@ def test_the_host_waits_only_for_what_it_needs(built: GpuProgram, name: str, wai
     assert driver.waited == waits
 
 
+@pytest.mark.parametrize("counts", [False, True])
+def test_the_total_of_a_scan_is_read_with_the_failures(counts: bool) -> None:
+    """Or with what else a launch leaves in cells; one that an array's own memory has is the same."""
+    kernel = parse_kernel(f"""kernel K (n : int, xs : [int; n]) {{
+        let ps = SCAN {{ i => if xs[i] >= 0 then xs[i] else fail s1 : int using xs }} (0)
+            {{ (x, y) => x + y }} (n) total
+        let t = REDUCE {{ i => xs[i] using xs }} (0) {{ (x, y) => max(x, y) }} (n)
+        return (ps{", t" * counts}) }}""")
+    driver = Watched()
+    device = gpu_device(program_of(kernel), driver)
+    for n in (0, 3, 5000):
+        device.begin(None)
+        driver.waited.clear()
+        ps = device.launch("K", [n, device.upload("int", np.arange(n))])[0]
+        assert device.failure() == NO_FAILURE and device.read(ps, n) == n * (n - 1) // 2 and driver.waited == ["read"]
+        assert device.download(ps).tolist()[n] == n * (n - 1) // 2
+    ps, *_ = device.launch("K", [5, device.upload("int", np.arange(5))])
+    device.launch("K", [4, device.upload("int", np.arange(4))])
+    assert device.read(ps, 5) == 10             # another launch has had the cells since
+    device.launch("K", [3, device.upload("int", np.full(3, -1))])
+    assert device.failure() >> INDEX_BITS == 1
+
+
 def test_kernels_after_a_failure_are_launched_and_do_nothing() -> None:
     """The host waits for sizes and results alone, and tells the first failure as all do."""
     source, cases = PROGRAMS["kernels after a failure"]
@@ -299,6 +322,26 @@ def test_memory_is_limited_and_used_again(built: GpuProgram) -> None:
     assert device.used() == 0 and len(driver.memory) == 2     # the error words are the other
     device.free(device.upload("int", np.arange(9000)))      # what was kept for reuse makes place
     assert len(driver.memory) == 2
+
+
+def test_small_arrays_are_pieces_of_one_allocation(built: GpuProgram) -> None:
+    """It is given back when none of them is in use."""
+    driver = Cudasim(1, 1)
+    device = gpu_device(built, driver)
+    before = len(driver.memory)
+    arrays = [device.upload("int", np.arange(n, 2 * n)) for n in range(1, 200)]
+    assert len(driver.memory) == before + 1 and len({a.buffer.address % 256 for a in arrays}) == 1
+    for array in arrays[1:]:
+        device.free(array)
+    assert device.memory.release_kept() > 0 and len(driver.memory) == before + 1
+    more = device.upload("int", np.arange(500))
+    assert device.download(arrays[0]).tolist() == [1] and device.download(more).tolist() == list(range(500))
+    device.free(arrays[0])
+    device.free(more)
+    device.memory.release_kept()
+    assert len(driver.memory) == before and device.memory.used == device.memory.kept == 0
+    large = device.upload("int", np.arange(10_000))
+    assert len(driver.memory) == before + 1 and large.buffer.address in driver.memory
 
 
 def test_a_device_that_is_full_says_so(built: GpuProgram, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,8 +30,9 @@ LENGTH = 5000                           # of flat walks: five tiles
 LENGTHS = [1, 0, 5200, 3, 0, 0, 1050, 2, *[7] * 100, 0]        # four tiles have no segment's end
 FLAT = ("map", "map and its sum", "ordered reduce", "scan", "filter", "partition", "permute last", "permute max",
         "permute max of other types", "scatter survivors", "filter, then map, sum and rank", "errors", "order")
+FEW = "order of few"                    # which one block sorts
 SEGMENTED = ("row sums", "segmented scan", "segmented filter", "prologue, epilogue, sums of all", "order")
-CASES = [*FLAT, *(f"segments: {name}" for name in SEGMENTED)]
+CASES = [*FLAT, FEW, *(f"segments: {name}" for name in SEGMENTED)]
 QUICK = ("segments: segmented filter",)
 SEEDS = (1, 2, 3)
 TRIES = range(1, 13)                # seeds until a mistake is found: some show only where tiles overlap
@@ -61,6 +62,7 @@ def kernels() -> Kernels:
     n, m = sum(LENGTHS), len(LENGTHS)
     irregular = ("offs0 : [int; m+1]", "irregular(offs0, m, n)")
     made = {name: (cuda_kernel(name), [LENGTH, numbers(LENGTH)]) for name in FLAT}
+    made[FEW] = (cuda_kernel("order"), [700, numbers(700)])
     made |= {f"segments: {name}": (segmented_kernel(*irregular, WALKS_OF_SEGMENTS[name]),
                                    [n, m, numbers(n), numbers(m, 5), offsets]) for name in SEGMENTED}
     named = {case: f"K{at}" for at, case in enumerate(made)}
