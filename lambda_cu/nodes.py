@@ -162,11 +162,32 @@ class Uniform:
 
 
 @dataclass(frozen=True)
-class Affine:
-    """Segment s has slope*s + offset elements; slope is not 0, and no segment has less than 0."""
-    segments: Size
-    slope: Size
+class Binomial:
+    """From segment `first` on: c0 + c1*s + c2*s*(s-1)/2 + ... + ck*C(s,k), by the coefficients, `doubling` times 2^s;
+    before it 0."""
+    first: Size
+    coefficients: tuple[Size, ...]
+    doubling: bool = False
+
+
+@dataclass(frozen=True)
+class Floor:
+    """From segment `first` on: factor * ((s + offset) / divisor), where the offset is not negative; before it 0."""
+    first: Size
+    factor: Size
     offset: Size
+    divisor: int
+
+
+Term = Binomial | Floor
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Segment s has as many elements as the terms together say, none less than 0: a step polynomial of s
+    (lambda_cu.spaces.steps). Where it starts is their sum in closed form (lambda_cu.spaces.closed)."""
+    segments: Size
+    terms: tuple[Term, ...]
     total: Size
 
 
@@ -178,7 +199,7 @@ class Irregular:
     total: Size
 
 
-Segmented = Uniform | Affine | Irregular
+Segmented = Uniform | Closed | Irregular
 Space = Flat | Segmented
 
 

@@ -7,8 +7,8 @@ from nessie.lambda_cu import nodes as ir
 EXPRESSIONS = Parts[ir.Exp]("Exp")              # of expressions; of SOACs: identities, what is there before
 THUNKS = Parts[ir.Thunk]("Thunk", "Operator")   # of SOACs
 INDEX_THUNKS = Parts[ir.Thunk]("Thunk")         # of SOACs, operators left out
-NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space",))   # of SOACs, spaces and types: sizes and offsets
-SETTINGS = Parts[object]("bool", "str")    # of SOACs: what else tells them apart
+NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space", "Term"))   # of SOACs, spaces and types: sizes and offsets
+SETTINGS = Parts[object]("bool", "str", "int")     # of SOACs, terms of lengths: what else tells them apart
 
 children, map_children, subexpressions = EXPRESSIONS.of, EXPRESSIONS.map, EXPRESSIONS.inside
 thunks, map_thunks = THUNKS.of, THUNKS.map

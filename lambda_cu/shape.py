@@ -54,7 +54,10 @@ class Writer:
         self.words.append(type(soac).__name__)
         for thunk in thunks(soac):
             self.thunk(thunk)
-        self.words.append(type(space_of(soac)).__name__)
+        space = space_of(soac)
+        self.words.append(type(space).__name__)
+        for term in space.terms if isinstance(space, ir.Closed) else ():
+            self.words += (type(term).__name__, len(NAMES.of(term)), *map(repr, SETTINGS.of(term)))
         self.words += map(self.name, NAMES.of(soac))
         for exp in EXPRESSIONS.of(soac):
             self.expression(exp)

@@ -181,11 +181,11 @@ def check_space(space: ir.Space, scope: Scope) -> None:
             sizes: tuple[ir.Size, ...] = (size,)
         case ir.Uniform(segments, length, total):
             sizes = (segments, length, total)
-        case ir.Affine(segments, slope, offset, total):
+        case ir.Closed(segments, terms, total):
             sizes = (segments, total)
-            check_scalar_size(slope, scope)
-            check_scalar_size(offset, scope)
-            require(slope != 0, "the slope of an affine space is not 0: it is uniform")
+            require(bool(terms), "a closed space has no term: it is uniform")
+            for term in terms:
+                check_term(term, scope)
         case ir.Irregular(segments, offsets, total):
             sizes = (segments, total)
             require(array_named(offsets, scope) == ir.Array("int", segments, 1),
@@ -194,6 +194,20 @@ def check_space(space: ir.Space, scope: Scope) -> None:
             raise IllFormed(f"{space!r} is no space")
     for size in sizes:
         check_size(size, scope)
+
+
+def check_term(term: ir.Term, scope: Scope) -> None:
+    check_size(term.first, scope)
+    match term:
+        case ir.Binomial(_, coefficients, _):
+            require(bool(coefficients), "a term of a closed space has no coefficients")
+            factors: tuple[ir.Size, ...] = coefficients
+        case ir.Floor(_, factor, offset, divisor):
+            require(divisor > 1, f"a term of a closed space is divided by {divisor}, which is not more than 1")
+            check_size(offset, scope)
+            factors = (factor,)
+    for size in factors:
+        check_scalar_size(size, scope)
 
 
 def check_size(size: ir.Size, scope: Scope) -> None:

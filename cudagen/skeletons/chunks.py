@@ -24,7 +24,9 @@ from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.spaces.closed import start_at
 
+SEGMENT = ir.Var("#segment")
 FIRST, LAST = (loops.Name(name) for name in loops.CHUNK_RANGE)
 CHUNK_RANGE_PARAMETERS = tuple(loops.Parameter(name, "int") for name in loops.CHUNK_RANGE)
 ABOUT_BORDER = """\
@@ -107,17 +109,22 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
 
 def start_of(code: Code, root: ir.Segmented, segment: loops.Exp) -> loops.Exp:
     """The start of a segment's elements; a closed form unless the root is irregular."""
-    match root:
-        case ir.Uniform(_, length, _):
-            return op("*", segment, code.size(length))
-        case ir.Affine(_, slope, offset, _):
-            pairs = op("rshift", op("*", segment, op("-", segment, integer(1))), integer(1))
-            return op("+", op("*", code.size(slope), pairs), op("*", code.size(offset), segment))
-        case ir.Irregular(_, offsets, _):
-            if offsets in code.starts:
-                return code.starts[offsets](segment)
-            return loops.Load(code.array(offsets, "int"), segment)
-    raise TypeError(root)
+    return position(code, start_at(root, SEGMENT), segment)
+
+
+def position(code: Code, exp: ir.Exp, segment: loops.Exp) -> loops.Exp:
+    """An expression of lambda_cu.spaces.closed at this segment."""
+    match exp:
+        case ir.Var(name):
+            return segment if exp == SEGMENT else code.size(name)
+        case ir.Const(value):
+            return integer(int(value))
+        case ir.Read(array, index):
+            place = position(code, index, segment)
+            return code.starts[array](place) if array in code.starts else loops.Load(code.array(array, "int"), place)
+        case ir.Op(name, arguments):
+            return op(name, *[position(code, argument, segment) for argument in arguments])
+    raise TypeError(exp)
 
 
 def segmented(root: ir.Space) -> ir.Segmented:

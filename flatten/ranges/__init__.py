@@ -2,5 +2,6 @@
 
     intervals       operators on intervals
     ranges          the ranges of expressions
+    step_forms      the step polynomials of lengths
     proofs          proves conditions, so that they need no check
 """

@@ -48,6 +48,14 @@ def shifted(a: Interval, b: Interval) -> Interval:
     return min(ends), max(ends)
 
 
+def doubled(a: Interval, b: Interval) -> Interval:
+    """Shift to the left, by less than a word."""
+    if b[0] < 0 or b[1] > 63:
+        return INTS
+    ends = [x << y for x in a for y in b]
+    return min(ends), max(ends)
+
+
 def greatest(a: Interval, b: Interval) -> Interval:
     return max(a[0], b[0]), max(a[1], b[1])
 
@@ -62,6 +70,7 @@ EXACT: dict[str, Callable[..., Interval]] = {
     "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     "max": greatest,
     "rshift": shifted,
+    "lshift": doubled,
     "neg": lambda a: (-a[1], -a[0]),
     "abs": lambda a: greatest(a, (-a[1], -a[0])) if a[0] > INTS[0] else INTS,
 }

@@ -12,7 +12,8 @@ indices, are at most 2^48. The analysis uses only facts that hold even after a f
 sizes of arrays, elements of arrays that flattening makes itself, the test around a branch. It never assumes that a
 check in a kernel has passed, because other kernels run before anybody looks.
 
-Only sizes that the host has found equal (Emitter.require) rest on a check, a `_` of the host's. No launch moves before
+Only sizes that the host has found equal (Emitter.require) and ints that it has found small enough for a length
+(flatten.rules.lengths) rest on a check, a `_` of the host's. No launch moves before
 this check: lambda_cu.passes.device_scalars leaves it to the host; simplify and schedule.pull keep statements in order,
 and pull takes an element to a later launch only; schedule.graph.build orders all of a region after it, and
 schedule.check verifies this of graphs and schedules. A host that fails launches nothing more, so the order also holds
@@ -45,6 +46,9 @@ class Range(NamedTuple):
 
 ANY = Range()
 SIZE = Range(0, MOST)
+BOUNDED = Range(-2 ** 60, 2 ** 60)      # an int in a length: no sum of a few wraps
+COUNTED = Range(0, 2 ** 31)             # a size whose indices are multiplied in a length
+DOUBLED = Range(0, 56)                  # a size for whose indices i there is 2^i, in products with i, too
 SOME = Range(1, MOST)           # the size of a domain that has an element
 Note = Callable[[], Range]
 COMBINED: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"+": add, "-": subtract, "*": multiply}

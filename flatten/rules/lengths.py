@@ -1,21 +1,26 @@
 """Checks the lengths of ranges and of `dist`: not negative, and no larger than sizes can be.
 
-A length slope * i + offset is least at the first element or at the last, so the host checks it, and the space of its
-elements is affine. The host also checks a length that does not depend on the element; its space is uniform. Where
-there are no elements, nothing is checked.
+A length that is a step polynomial of the index is least at an end or beside a place, so the host checks it, and the
+space of its elements is closed. The host also checks a length that does not depend on the element; its space is
+uniform. Where there are no elements, nothing is checked.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
 
+from nessie.base.source import Origin
 from nessie.flatten.ranges.proofs import holds
-from nessie.flatten.ranges.ranges import SIZE, exactly
+from nessie.flatten.ranges.ranges import BOUNDED, COUNTED, DOUBLED, SIZE, Range, exactly
 from nessie.flatten.translator import Translator
+from nessie.flatten.values.closed import doubles_everywhere, least_is_known, lengths_at, terms_of
 from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, expression, op, plus, times
-from nessie.flatten.values.spaces import TOO_MANY, at_last, on_host, regular_length
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.spaces import TOO_MANY, length_form, on_host
 from nessie.flatten.values.values import Scalar, exp_of, pull
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import name as named
 from nessie.mono import nodes as mono
 
@@ -23,23 +28,87 @@ LengthAt = Callable[[At, Context], ir.Exp]
 
 
 def regular(t: Translator, domain: Domain, length_at: LengthAt, message: str, exp: mono.Prim) -> Scalar | None:
-    """Return the length over the domain, not negative, if the host has checked the same before or it is slope * i +
-    offset.
-    """
+    """Return the length over the domain, not negative, if the host has checked the same before or it has a closed
+    form."""
     emitter = t.emitter
     context: Context = emitter.host() if domain is HOST else Context(emitter, domain)
     length = length_at(domain.here(), context)
     if (checked := emitter.tables.lengths.get(context.ranges.form(length))) is not None:
         return checked
-    found = None if domain is HOST else regular_length(length, context)
-    if found is None:
+    if domain is HOST or on_host(context.ranges.form(length), context):
         return None
-    slope, first = found[0], emitter.host().name(expression(found[1], {}), "int", "n")
-    least = first if slope > 0 else expression(at_last(domain, slope, found[1]), {})
-    some = op("<=", ZERO, least)
-    if not holds(emitter.host().ranges, some):
-        emitter.require(op("or", op("==", atom_of(domain.size), ZERO), some), message, exp.origin)
-    return Scalar(domain, "int", lambda at, c: plus(times(ir.Const(slope, "int"), at.i), first))
+    return closed_length(t, domain, length_at, message, exp)
+
+
+def closed_length(t: Translator, domain: Domain, length_at: LengthAt, message: str, exp: mono.Prim) -> Scalar | None:
+    """Return the length if it is a step polynomial of the index: the host checks the least one and, before, that the
+    names of the host in it are so small that no part of it wraps."""
+    emitter = t.emitter
+    for presumed in presumptions(emitter, domain, length_at):
+        form = length_form(length_at, domain, emitter, presumed)
+        if form is not None:
+            context = Context(emitter, domain)
+            context.presumed = presumed
+            surely = holds(context.ranges, op("<=", ZERO, length_at(domain.here(), context)))
+            if not surely and not least_is_known(form, context.ranges):
+                return None
+            if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
+                return None
+            presume(emitter, domain, presumed, message, exp.origin)
+            if not surely:
+                check_least(emitter, domain, lengths_at(emitter, domain.size, terms_of(emitter, domain, form)), message,
+                            exp.origin)
+            return Scalar(domain, "int", lambda at, c: length_at(at, c))
+    return None
+
+
+def check_least(emitter: Emitter, domain: Domain, lengths: tuple[ir.Exp, ...], message: str, origin: Origin) -> None:
+    some = [op("<=", ZERO, length) for length in lengths]
+    wrong = [condition for condition in some if not holds(emitter.host().ranges, condition)]
+    if wrong:
+        emitter.require(where_some(domain, wrong), message, origin)
+
+
+def presumptions(emitter: Emitter, domain: Domain, length_at: LengthAt) -> Iterator[dict[str, Range]]:
+    """Yield the ranges that names of the host must be in for no part of the length to wrap: none; those of ints that
+    may be any; that of the domain's size, too, whose indices may be multiplied or be powers of 2."""
+    yield {}
+    presumed = dict.fromkeys(wide_names(emitter, domain, length_at), BOUNDED)
+    if presumed:
+        yield presumed
+    if isinstance(domain.size, str):
+        yield {**presumed, domain.size: COUNTED}
+        yield {**presumed, domain.size: DOUBLED}
+
+
+def presume(emitter: Emitter, domain: Domain, presumed: dict[str, Range], message: str, origin: Origin) -> None:
+    """Check that the names of the host are in these ranges, if the domain has elements."""
+    for name, known in presumed.items():
+        low, high = ir.Const(known.least, "int"), ir.Const(known.most, "int")
+        small = where_some(domain, [op("<=", low, ir.Var(name)), op("<=", ir.Var(name), high)])
+        emitter.require(small, TOO_MANY if name == domain.size else message, origin)
+        emitter.tables.bounded.setdefault(name, {})[domain] = known
+
+
+def where_some(domain: Domain, conditions: list[ir.Exp]) -> ir.Exp:
+    """Return that the conditions hold, or there are no elements."""
+    return op("or", op("==", atom_of(domain.size), ZERO), reduce(lambda a, b: op("and", a, b), conditions))
+
+
+def wide_names(emitter: Emitter, domain: Domain, length_at: LengthAt) -> set[str]:
+    """Return the ints of the host in the length that may be so large that its parts wrap."""
+    context = Context(emitter, domain)
+    waiting, found = [length_at(domain.here(), context)], set[str]()
+    while waiting:
+        for part in subexpressions(waiting.pop()):
+            if isinstance(part, ir.Var) and part.name not in found:
+                definition = context.look(part.name)
+                if isinstance(definition, Range):
+                    if part.name in emitter.types and max(-definition.least, definition.most) > BOUNDED.most:
+                        found.add(part.name)
+                elif definition is not None:
+                    waiting.append(definition)
+    return found
 
 
 def enough(length: ir.Exp, context: Context, exp: mono.Prim) -> ir.Exp:

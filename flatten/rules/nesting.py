@@ -1,16 +1,20 @@
 """Rules for flatten and partition: they touch bounds only, unless rows lie apart."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nessie.flatten.rules.checked_scalars import checked_scalar
 from nessie.flatten.rules.folding import reduce, scan
+from nessie.flatten.rules.lengths import closed_length
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, composed, minus, op, plus
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, composed, minus, op, plus, segments
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, solid
-from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.spaces import closed_space, length_form, space_of
 from nessie.flatten.values.values import (
     Leaf,
+    Scalar,
     ScalarTerm,
     SeqTerm,
     Sequence,
@@ -62,6 +66,28 @@ def flattened_view(outer: Sequence, items: Domain, leaves: tuple[Leaf, ...], dom
     return delayed(domain, term_at, SeqTerm(ZERO, ZERO, leaves))
 
 
+def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, message: str,
+                exp: mono.Prim) -> Domain | None:
+    """Return the space of the source's elements in rows of these lengths, if the lengths have a closed form: the rows
+    need no bounds, and the host checks that they are as long as the source. Their number of elements is the source's,
+    whose name must not be that of the number of rows, too."""
+    size = source.space.size
+    if isinstance(size, int) or size == space.size:
+        return None
+
+    def length_at(at: At, context: Context) -> ir.Exp:
+        return exp_of(pull(raw, space, at, context))
+
+    length = closed_length(t, space, length_at, message, exp)
+    form = length_form(length_at, space, t.emitter) if length else None
+    if form is None:
+        return None
+    rows = closed_space(t.emitter, space, form, message)
+    t.emitter.require(op("==", atom_of(rows.size), ir.Var(size)), message, exp.origin)
+    assert isinstance(rows.space, ir.Uniform | ir.Closed)
+    return segments(space, replace(rows.space, total=size))
+
+
 def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     """Translate partition(v, lengths): bounds only. Where the lengths do not add up, rows are empty, so that code which
     runs before the error is seen reads nothing it must not."""
@@ -70,6 +96,10 @@ def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain
     message = "Length mismatch in function PARTITION."
     space = space_of(emitter, lengths, domain)
     raw = scalar(elements(emitter, lengths, space, domain))
+    if domain is HOST and source.dense and source.home is HOST:
+        inner = closed_rows(t, source, space, raw, message, exp)
+        if inner is not None:
+            return dense(domain, space, dense(space, inner, rehome(source.leaves[0].value, source.space, inner)))
 
     def checked_at(at: At, context: Context) -> Term:
         length = context.let(exp_of(pull(raw, space, at, context)), "l")

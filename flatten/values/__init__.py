@@ -4,6 +4,7 @@
     values          pull values
     contexts        the bindings of a thunk that is being built
     emitter         the output: statements, kernels, sites
+    closed          the terms of lengths in closed form, by names of the host
     materialise     stores pull values as arrays
     spaces          makes the space of the elements of one sequence per element of a domain
 """

@@ -5,13 +5,13 @@ used (a projection, a length, a payload that ignores its index), and code never 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from nessie.base.source import Origin
 from nessie.base.widths import WIDE, wide
 from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds
-from nessie.flatten.ranges.ranges import SOME, Note, Range, Ranges, index_below, index_range, meet
+from nessie.flatten.ranges.ranges import ANY, SOME, Note, Range, Ranges, index_below, index_range, meet
 from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op, size_form
 from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, components, join_leaves, moved, rebuilt
 from nessie.lambda_cu import nodes as ir
@@ -41,6 +41,7 @@ class Context:
         self.notes: dict[ir.Exp, Note] = {}
         self.memory: dict[Hashable, object] = {}
         self.failing = False
+        self.presumed: Mapping[str, Range] = {}             # of ints of the host, which the caller checks
 
     # Bindings
 
@@ -119,9 +120,24 @@ class Context:
         found = self.emitter.known_scalar(name)
         if self.domain is None or self.domain is HOST:
             return found
-        if found is None:
-            return index_range(self.domain, name, self.ranges) if name in self.domain.params else None
-        return meet(found, SOME) if name == self.domain.size else found
+        if found is not None:
+            return self.where_elements_are(name, found)
+        if name not in self.domain.params:
+            return None
+        found, size = index_range(self.domain, name, self.ranges), self.ranges.interval(atom_of(self.domain.size))
+        return found._replace(most=min(found.most, size[1])) if name == "i" and size else found
+
+    def where_elements_are(self, name: str, found: Range) -> Range:
+        """Return the range of an int of the host where the domain has an element: so have all domains around it."""
+        domain = self.domain
+        bounded = self.emitter.tables.bounded.get(name, {})
+        found = meet(found, self.presumed.get(name, ANY))
+        while domain is not None and domain is not HOST:
+            if name in sizes_with_elements(domain):
+                found = meet(found, SOME)
+            found = meet(found, bounded.get(domain, ANY))
+            domain = domain.parent
+        return found
 
     def note(self, exp: ir.Exp, known: Note) -> None:
         """Record the range of the expression wherever it is evaluated here."""
@@ -300,6 +316,11 @@ class HostContext(Context):
             names.append(self.emitter.fresh("h"))
             self.emitter.host_let(names[-1], context.close(exp), base)
         return rebuilt(term, iter([ir.Var(name) for name in names]))
+
+
+def sizes_with_elements(domain: Domain) -> tuple[ir.Size, ...]:
+    """Return the sizes that are at least 1 where the domain has an element."""
+    return (domain.size, domain.space.length) if isinstance(domain.space, ir.Uniform) else (domain.size,)
 
 
 def one_or_tuple(exps: tuple[ir.Exp, ...]) -> ir.Exp:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.polynomials import Polynomial, add, multiply, name, number
-from nessie.lambda_cu.spaces.sums import Sum, closed
+from nessie.lambda_cu.spaces.closed import length_at, start_at
+from nessie.lambda_cu.spaces.polynomials import Polynomial, name, number
 
 ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
 TRUE = ir.Const(True, "bool")
@@ -81,34 +81,16 @@ def host_child(size: ir.Size) -> Domain:
 
 
 def uniform(parent: Domain, length: ir.Size, total: ir.Size) -> Domain:
-    atom = atom_of(length)
-    return Domain(total, "segments", parent, ir.Uniform(parent.size, length, total), lambda s: times(s, atom),
-                  lambda s: atom)
+    return segments(parent, ir.Uniform(parent.size, length, total))
 
 
 def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
-    return Domain(total, "segments", parent, ir.Irregular(parent.size, offsets, total),
-                  lambda s: ir.Read(offsets, s),
-                  lambda s: minus(ir.Read(offsets, plus(s, ONE)), ir.Read(offsets, s)))
+    return segments(parent, ir.Irregular(parent.size, offsets, total))
 
 
-def affine(parent: Domain, slope: int, offset: ir.Size, total: ir.Size) -> Domain:
-    """Return segments of slope*s + offset elements each; segment s starts where those before it end."""
-    first = size_form(offset)
-    start, length = affine_sum(slope, first, name("s")), affine_length(slope, first, name("s"))
-    return Domain(total, "segments", parent, ir.Affine(parent.size, slope, offset, total),
-                  lambda s: expression(start, {"s": s}), lambda s: expression(length, {"s": s}))
-
-
-def affine_length(slope: int, offset: Polynomial, segment: Polynomial) -> Polynomial:
-    return add(multiply(number(slope), segment), offset)
-
-
-def affine_sum(slope: int, offset: Polynomial, segments: Polynomial) -> Polynomial:
-    """Return the number of elements in the first `segments` segments, in closed form."""
-    total = closed(Sum("i", segments, affine_length(slope, offset, name("i"))))
-    assert total is not None
-    return total
+def segments(parent: Domain, space: ir.Segmented) -> Domain:
+    """Return the domain of a space's elements."""
+    return Domain(space.total, "segments", parent, space, lambda s: start_at(space, s), lambda s: length_at(space, s))
 
 
 def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:
@@ -162,18 +144,15 @@ def size_form(size: ir.Size) -> Polynomial:
 
 
 def expression(form: Polynomial, names: Mapping[str, ir.Exp]) -> ir.Exp:
-    """Return the polynomial as an expression; `names` maps its names to expressions, other names are the host's. It
-    divides only by 1 or 2, as in sums of lengths, and its numerator fits an int."""
+    """Return the polynomial as an expression; `names` maps its names to expressions, other names are the host's."""
+    assert form.divisor == 1
     result: ir.Exp = ZERO
     for monomial, c in sorted(form.terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
         product: ir.Exp = ir.Const(abs(c), "int")
         for factor in monomial:
             product = times(product, names.get(factor, ir.Var(factor)))
         result = plus(result, product) if c > 0 else minus(result, product)
-    if form.divisor == 1:
-        return result
-    assert form.divisor == 2
-    return op("rshift", result, ONE)
+    return result
 
 
 def op(name: str, *arguments: ir.Exp) -> ir.Exp:

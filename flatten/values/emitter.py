@@ -13,6 +13,7 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import Origin
 from nessie.base.widths import FITTING, wide
+from nessie.flatten.ranges.intervals import INTS
 from nessie.flatten.ranges.ranges import ANY, COMBINED, MOST, SIZE, Range, index_below
 from nessie.flatten.values.contexts import HostContext
 from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
@@ -36,8 +37,10 @@ class Tables:
     `walks`: the space that SOACs walk for a domain that had no offsets array at first; `data`: constant sequences;
     `lengths`: the lengths that the host has checked, by their forms; `checked`: for a scalar of the host, an equal one
     that exists only if a check has passed, so more is known of it; `equal`: a scalar that the host has found equal;
-    `inverses`: the inverse of an array that holds a permutation; `versions`: of thread-level functions, by their names
-    and payloads."""
+    `bounded`: the ranges of an int of the host where domains have elements; `terms`, `bounds`: the terms of closed
+    spaces over a domain, and lengths among which are the least and the greatest; `host_parts`: the names of expressions
+    of the host in lengths; `inverses`: the inverse of an array that holds a permutation; `versions`: of thread-level
+    functions, by their names and payloads."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
@@ -45,12 +48,18 @@ class Tables:
     lengths: dict[Polynomial, Scalar] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
     equal: dict[str, str] = field(default_factory=dict)
+    bounded: dict[str, dict[Domain, Range]] = field(default_factory=dict)
+    terms: dict[object, tuple[ir.Term, ...]] = field(default_factory=dict)
+    bounds: dict[object, tuple[ir.Exp, ...]] = field(default_factory=dict)
+    host_parts: dict[ir.Exp, str] = field(default_factory=dict)
     inverses: dict[str, str] = field(default_factory=dict)
     versions: dict[object, Version] = field(default_factory=dict)
 
     def copy(self) -> Tables:
+        bounded = {name: dict(ranges) for name, ranges in self.bounded.items()}
         return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
-                      dict(self.checked), dict(self.equal), dict(self.inverses), dict(self.versions))
+                      dict(self.checked), dict(self.equal), bounded, dict(self.terms), dict(self.bounds),
+                      dict(self.host_parts), dict(self.inverses), dict(self.versions))
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,13 @@ class Emitter:
         name = self.fresh(hint)
         self.host_let(name, exp, INT)
         return name
+
+    def host_part(self, exp: ir.Exp) -> str:
+        """Return the name of an int expression of the host, which is computed once."""
+        if exp not in self.tables.host_parts:
+            name = self.tables.host_parts[exp] = self.named(exp, "h")
+            self.know(name, Range(*(self.host().ranges.interval(exp) or INTS)))
+        return self.tables.host_parts[exp]
 
     def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
         """Emit a check of the host: later statements run only if the condition holds. They may rely on a noted equality

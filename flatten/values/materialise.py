@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from nessie.base.widths import wide
+from nessie.flatten.ranges.step_forms import has_step_form
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, plus
 from nessie.flatten.values.emitter import Emitter
@@ -152,7 +153,7 @@ def own_element(exp: ir.Exp, domain: Domain, context: Context) -> str | None:
 
 def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
     """Is it no dearer to compute than to read? This holds for an element stored elsewhere at the same index, for an int
-    that is a sum of a few indices and sizes, and for a length that bounds give."""
+    that is a step polynomial of a few indices and sizes, and for a length that bounds give."""
     if context.failing or len([None for _, _ in zip(subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
         return False
     if own_element(exp, domain, context) is not None:
@@ -161,9 +162,10 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
         return False
     if context.noted(exp) is not None:
         return True
-    return not scope.arrays_read(exp) and all(
-        context.domain is not None and (name in context.domain.params or name in context.emitter.types)
-        for name in names(context.ranges.form(exp)))
+    assert context.domain is not None
+    known = {*context.domain.params, *context.emitter.types}
+    return not scope.arrays_read(exp) and (
+        known.issuperset(names(context.ranges.form(exp))) or has_step_form(context.ranges, exp, known))
 
 
 def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> Value:

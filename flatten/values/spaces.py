@@ -2,31 +2,32 @@
 
     the lengths                     the space               memory
     do not depend on the element    uniform                 none
-    slope * i + offset              affine                  none; starts and total in closed form (spaces.sums)
+    a step polynomial of i          closed                  none; starts and total in closed form (spaces.closed)
     those of rows that are dense    the rows' own space     none
     others                          irregular               a scan, of which one total is read
 
-i is the domain's own index, slope is a constant other than 0, and the host knows offset.
+i is the domain's own index, and the host knows what else the polynomial mentions (flatten.ranges.step_forms).
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from nessie.base.source import Origin
-from nessie.flatten.ranges.ranges import MOST, MOST_BITS, Range
+from nessie.flatten.ranges.proofs import holds
+from nessie.flatten.ranges.ranges import MOST, MOST_BITS, SIZE, Range
+from nessie.flatten.ranges.step_forms import on_host_only, step_form
+from nessie.flatten.values.closed import require_closed, terms_of
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import (
     HOST,
+    ZERO,
     At,
     Domain,
-    affine,
-    affine_length,
-    affine_sum,
     atom_of,
     expression,
     op,
-    size_form,
+    segments,
     uniform,
 )
 from nessie.flatten.values.emitter import Emitter
@@ -34,13 +35,17 @@ from nessie.flatten.values.values import Sequence, pull, seq_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.polynomials import Polynomial, constant, names, number, split, subtract
+from nessie.lambda_cu.spaces.closed import about, start_at
+from nessie.lambda_cu.spaces.polynomials import Polynomial, names
+from nessie.lambda_cu.spaces.steps import PLAIN, NoForm, Steps
 
 INT = "int"
 ENOUGH = ir.Const(2 ** 61, INT)
 SATURATED = ir.Thunk(("x", "y"), op("min", ir.Op("+", (ir.Var("x"), ir.Var("y"))), ENOUGH))     # sums that never wrap
 TOO_MANY = "The sequences together have more elements than there can be."
 INT_BITS = 62
+NOTHING = Polynomial(())
+NOTHING_PRESUMED: Mapping[str, Range] = {}
 
 
 def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
@@ -49,13 +54,14 @@ def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], 
         return emitter.host_space(emitter.size(length(HOST.here(), emitter.host())))
     context = Context(emitter, domain)
     bare = length(domain.here(), context)
-    regular = regular_length(bare, context)
     exp = context.close(bare)
     key = (domain, exp) if small(exp) else None
     if key in emitter.tables.spaces:
         return emitter.tables.spaces[key]
-    space = (uniform_space(emitter, domain, exp, context) or (regular and affine_space(emitter, domain, *regular))
-             or irregular_space(emitter, domain, exp))
+    space = uniform_space(emitter, domain, exp, context)
+    if space is None:
+        form = length_form(length, domain, emitter)
+        space = irregular_space(emitter, domain, exp) if form is None else closed_space(emitter, domain, form)
     space = replace(space, lengths=exp)
     if key is not None:
         emitter.tables.spaces[key] = space
@@ -94,14 +100,46 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Contex
     return uniform(domain, size, total)
 
 
-def regular_length(length: ir.Exp, context: Context) -> tuple[int, Polynomial] | None:
-    """Return (slope, offset) if the length is slope * i + offset, where i is the domain's own index, the slope is not 0
-    and the host knows the offset."""
+def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter: Emitter,
+                presumed: Mapping[str, Range] = NOTHING_PRESUMED) -> Steps | None:
+    """Return the step polynomial that the length is, if it has a closed sum. `presumed`: ranges of names of
+    the host that the caller checks."""
+    context = Context(emitter, domain)
+    context.presumed = presumed
+    exp = length(domain.here(), context)
     if context.failing:
         return None
-    slope, offset = split(context.ranges.form(length), "i")
-    steps = constant(slope)
-    return (steps, offset) if steps and on_host(offset, context) else None
+    try:
+        form = step_form(context.ranges, exp, emitter.types, emitter.host_part)
+        require_closed(form, context.ranges)
+    except NoForm:
+        return None
+    return form
+
+
+def closed_space(emitter: Emitter, domain: Domain, length: Steps, message: str = TOO_MANY) -> Domain:
+    """Return the space of segments whose lengths have a form. It needs neither memory nor a scan. The message is that
+    of more elements than there can be."""
+    if on_host_only(length):
+        size = emitter.size(expression(length.get(PLAIN, NOTHING), {}))
+        size = max(0, size) if isinstance(size, int) else size          # where a check of the host fails
+        return uniform(domain, size, product(emitter, size, domain.size, message))
+    terms = terms_of(emitter, domain, length)
+    return segments(domain, ir.Closed(domain.size, terms, counted(emitter, ir.Closed(domain.size, terms, 0), message)))
+
+
+def counted(emitter: Emitter, space: ir.Closed, message: str) -> str:
+    """Return the name of the number of elements. Where it is one that sizes count, and about what floats say, it has
+    not wrapped."""
+    total, near = emitter.host().name(start_at(space, atom_of(space.segments)), INT, "total"), about(space)
+    inside = op("and", op("<=", ZERO, total), op("<=", total, ir.Const(emitter.most, INT)))
+    counts: ir.Exp = total
+    if not (isinstance(near, ir.Const) and float(near.value) <= MOST and holds(emitter.host().ranges, inside)):
+        few = op("and", op("<=", near, ir.Const(2.0 ** 62, "float")), inside)
+        counts = ir.If(few, total, ir.Fail(emitter.site(message, emitter.origin), INT))
+    size = emitter.named(counts, "n")
+    emitter.know(size, SIZE)
+    return size
 
 
 def on_host(form: Polynomial, context: Context) -> bool:
@@ -109,40 +147,20 @@ def on_host(form: Polynomial, context: Context) -> bool:
     return all(named in context.emitter.types for named in names(form))
 
 
-def affine_space(emitter: Emitter, domain: Domain, slope: int, offset: Polynomial) -> Domain:
-    """Return the space of segments of slope * i + offset elements. It needs neither memory nor a scan. The first or the
-    last segment is the longest."""
-    first = emitter.size(expression(offset, {}))
-    form = size_form(first)
-    longest = at_last(domain, slope, form) if slope > 0 else form
-    total = expression(affine_sum(slope, form, size_form(domain.size)), {})
-    size = counted(emitter, total, emitter.size(expression(longest, {})), domain.size)
-    return affine(domain, slope, first, size)
-
-
-def at_last(domain: Domain, slope: int, offset: Polynomial) -> Polynomial:
-    """Return slope * i + offset at the domain's last element."""
-    return affine_length(slope, offset, subtract(size_form(domain.size), number(1)))
-
-
-def counted(emitter: Emitter, total: ir.Exp, longest: ir.Size, segments: ir.Size) -> str:
-    """Return the name of the number of elements of so many segments, none longer than `longest`."""
-    a, b = atom_of(longest), atom_of(segments)
-    bits = bits_of(emitter, longest) + bits_of(emitter, segments)
-    if bits > INT_BITS or emitter.most < MOST or not is_counted(emitter, longest):
-        too_many = ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT)
+def product(emitter: Emitter, length: ir.Size, segments: ir.Size, message: str = TOO_MANY) -> str:
+    """Return the name of length * segments, checked: a product that wraps would size buffers wrongly. The name is fresh
+    even where the product equals one of the two, because the names of their numbers tell a space's segments and its
+    elements apart."""
+    a, b = atom_of(length), atom_of(segments)
+    total: ir.Exp = ir.Op("*", (a, b))
+    bits = bits_of(emitter, length) + bits_of(emitter, segments)
+    if bits > INT_BITS or emitter.most < MOST or not is_counted(emitter, length):
+        too_many = ir.Fail(emitter.site(message, emitter.origin), INT)
         total, bits = ir.If(fits(a, b, emitter.most), total, too_many), MOST_BITS
     size = emitter.named(total, "n")
     emitter.bits[size] = bits
     emitter.know(size, Range(0, 2 ** bits))
     return size
-
-
-def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
-    """Return the name of length * segments, checked: a product that wraps would size buffers wrongly. The name is fresh
-    even where the product equals one of the two, because the names of their numbers tell a space's segments and its
-    elements apart."""
-    return counted(emitter, ir.Op("*", (atom_of(length), atom_of(segments))), length, segments)
 
 
 def bits_of(emitter: Emitter, size: ir.Size) -> int:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import NAMES
 from nessie.lambda_cu.passes.replacing import ONE, ZERO, Replacing, with_runs_replaced
 from nessie.lambda_cu.typing import Scope, index_thunk_types
 
@@ -70,10 +71,8 @@ class Firsts(Replacing):
         match space:
             case ir.Flat(size):
                 return ir.Flat(self.size(size)), {}
-            case ir.Uniform(segments, length, total):
-                return ir.Uniform(self.size(segments), self.size(length), self.size(total)), {}
-            case ir.Affine(segments, slope, offset, total):
-                return ir.Affine(*map(self.size, (segments, slope, offset, total))), {}
+            case ir.Uniform() | ir.Closed():
+                return NAMES.map(space, self.size), {}
             case ir.Irregular(segments, offsets, total):
                 count, ends = self.size(segments), self.given[offsets]
                 assert isinstance(ends, ir.Var)

@@ -221,15 +221,28 @@ class Launch:
                 offsets = np.array([0, self.size(size)], np.int64)
             case ir.Uniform(segments, length, _):
                 offsets = self.numbers(segments) * self.size(length)
-            case ir.Affine(segments, slope, offset, _):
-                s = self.numbers(segments)
-                offsets = self.size(slope) * (s * (s - 1) // 2) + self.size(offset) * s
+            case ir.Closed(segments, terms, _):
+                s = self.numbers(segments)[:-1]
+                offsets = np.concatenate([[0], np.cumsum(sum([self.term(term, s) for term in terms]))])
             case ir.Irregular(_, name, _):
                 offsets = self.values[name]
         total = self.size(space.size if isinstance(space, ir.Flat) else space.total)
         if offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
             self.context.inconsistent(f"the segments of a space of {total} elements are not consistent")
         return Segments(offsets)
+
+    def term(self, term: ir.Term, s: Indices) -> Indices:
+        """Return the term of a length for each of these segments; starts are sums, added up one by one."""
+        match term:
+            case ir.Binomial(_, coefficients, doubling):
+                value, chosen = np.zeros_like(s), np.ones_like(s)
+                for k, c in enumerate(coefficients):
+                    value += self.size(c) * chosen
+                    chosen = chosen * (s - k) // (k + 1)
+                value = value << np.minimum(s, 63) if doubling else value
+            case ir.Floor(_, factor, offset, divisor):
+                value = self.size(factor) * ((s + self.size(offset)) // divisor)
+        return np.where(s >= self.size(term.first), value, 0)
 
     def numbers(self, segments: ir.Size) -> Indices:
         """Return 0 .. segments, from which offsets and lengths are made. There may be more segments than elements."""

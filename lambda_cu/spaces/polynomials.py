@@ -1,8 +1,8 @@
 """Polynomials over names: the form in which lengths, starts and totals of segments are compared and summed.
 
-    3*i + n - 1        (n*n - n)/2        2^n - 1
+    3*i + n - 1        (n*n - n)/2
 
-A factor is a name, or `2^` and a name. Coefficients are ints over one common divisor. As text:
+A factor is a name. Coefficients are ints over one common divisor. As text:
 
     polynomial   sum | "(" sum ")/" number
     sum          ["-"] term { (" + " | " - ") term }
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from math import gcd, prod
 
 from nessie.base.records import dataclass
@@ -23,7 +24,7 @@ from nessie.base.source import IllFormed
 
 Monomial = tuple[str, ...]
 NAME = r"[^\W\d][\w']*"
-FACTOR = re.compile(rf"(2\^)?{NAME}")
+FACTOR = re.compile(NAME)
 SIGN = re.compile("([+-])")
 
 
@@ -51,7 +52,7 @@ def number(value: int) -> Polynomial:
 
 
 def name(factor: str) -> Polynomial:
-    """Return a name (or `2^` and a name) as a polynomial."""
+    """Return a name as a polynomial."""
     return Polynomial((((factor,), 1),))
 
 
@@ -78,13 +79,38 @@ def split(exp: Polynomial, factor: str) -> tuple[Polynomial, Polynomial]:
             polynomial([(m, c) for m, c in exp.terms if factor not in m], exp.divisor))
 
 
+def powers(exp: Polynomial, factor: str) -> list[Polynomial]:
+    """Return the coefficients of the factor's powers, from that of 1 on."""
+    higher, lower = split(exp, factor)
+    return [lower, *(powers(higher, factor) if higher.terms else ())]
+
+
+def binomials(exp: Polynomial, factor: str) -> list[Polynomial]:
+    """Return c0, c1, ... such that exp = c0 + c1*x + c2*C(x,2) + ..., x being the factor. x^k is the sum of
+    S(k,j)*j! * C(x,j), with Stirling's numbers S(k,j)."""
+    found = powers(exp, factor)
+    return [total([multiply(number(surjections(k, j)), found[k]) for k in range(j, len(found))])
+            for j in range(len(found))]
+
+
+def surjections(k: int, j: int) -> int:
+    """Return S(k,j)*j!: in how many ways k things go into j boxes, none of them empty."""
+    if k == 0 or j == 0:
+        return int(k == j)
+    return j * (surjections(k - 1, j) + surjections(k - 1, j - 1))
+
+
+def total(exps: Iterable[Polynomial]) -> Polynomial:
+    return reduce(add, exps, number(0))
+
+
 def without(monomial: Monomial, factor: str) -> Monomial:
     at = monomial.index(factor)
     return monomial[:at] + monomial[at + 1:]
 
 
 def names(exp: Polynomial) -> set[str]:
-    return {factor.removeprefix("2^") for monomial, _ in exp.terms for factor in monomial}
+    return {factor for monomial, _ in exp.terms for factor in monomial}
 
 
 def constant(exp: Polynomial) -> int | None:
@@ -96,15 +122,11 @@ def constant(exp: Polynomial) -> int | None:
 
 def value(exp: Polynomial, values: Mapping[str, int]) -> int:
     """Return the value where names have these values; the division must come out even."""
-    total = sum(c * prod(factor_value(f, values) for f in monomial) for monomial, c in exp.terms)
+    total = sum(c * prod(values[factor] for factor in monomial) for monomial, c in exp.terms)
     quotient, rest = divmod(total, exp.divisor)
     if rest:
         raise ValueError(f"{show(exp)} is no whole number")
     return quotient
-
-
-def factor_value(factor: str, values: Mapping[str, int]) -> int:
-    return 2 ** values[factor[2:]] if factor.startswith("2^") else values[factor]
 
 
 # Text ---------------------------------------------------------------------------------------------
@@ -156,7 +178,7 @@ def check(exp: Polynomial) -> None:
             raise IllFormed(f"{invariant}: {exp}")
 
     monomials = [monomial for monomial, _ in exp.terms]
-    require(all(FACTOR.fullmatch(f) for m in monomials for f in m), "a factor is a name, or 2^ and a name")
+    require(all(FACTOR.fullmatch(f) for m in monomials for f in m), "a factor is a name")
     require(all(list(m) == sorted(m) for m in monomials), "the factors of a term are in order")
     require(all(a < b for a, b in zip(monomials, monomials[1:])), "the terms are in order, each once")
     require(all(c for _, c in exp.terms), "no coefficient is 0")

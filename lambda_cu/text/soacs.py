@@ -17,7 +17,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser_expressions import expression, size, thunk
 from nessie.lambda_cu.text.printer_expressions import WIDTH, name, show_exp, show_size, show_thunk
 
-SPACES = {"uniform": ir.Uniform, "affine": ir.Affine, "irregular": ir.Irregular}
+SPACES = {"uniform": ir.Uniform, "closed": ir.Closed, "irregular": ir.Irregular}
 
 
 def show_soac(soac: ir.Soac) -> str:
@@ -60,6 +60,25 @@ def space(tokens: Tokens) -> ir.Space:
     return tokens.mark(start, GRAMMAR.read(tokens, kind))
 
 
+def show_terms(terms: Iterable[ir.Term]) -> str:
+    return " + ".join([render(GRAMMAR.show(term)) for term in terms])
+
+
+def terms(tokens: Tokens) -> tuple[ir.Term, ...]:
+    found = [term(tokens)]
+    while tokens.accept("+"):
+        found.append(term(tokens))
+    return tuple(found)
+
+
+def term(tokens: Tokens) -> ir.Term:
+    return GRAMMAR.read(tokens, ir.Floor) if tokens.at("floor") else GRAMMAR.read(tokens, ir.Binomial)
+
+
+def from_place(tokens: Tokens) -> ir.Size:
+    return size(tokens) if tokens.accept("from") else 0
+
+
 def listed(show: Callable[[Any], str], read: Callable[[Tokens], Any]) -> Field:
     """Items between parentheses."""
     def shown(items: Iterable[Any]) -> str:
@@ -83,13 +102,19 @@ GRAMMAR = Grammar({
     ir.Order: "{thunk} {space} {descending?descending} {values?values} {firsts?firsts}",
     ir.Flat: "({size})",
     ir.Uniform: "uniform({segments}, {length}, {total})",
-    ir.Affine: "affine({segments}, {slope}, {offset}, {total})",
+    ir.Closed: "closed({segments}, {terms}, {total})",
+    ir.Binomial: "{coefficients} {doubling?doubling} {first:From}",
+    ir.Floor: "floor({factor}, {offset}, {divisor}) {first:From}",
     ir.Irregular: "irregular({offsets}, {segments}, {total})",
 }, {
     "Thunk": Field(lambda found: show_thunk(found, 2), thunk),
     "Operator": Field(lambda found: show_thunk(found, 2), thunk),
     "tuple[Exp, ...]": listed(show_exp, expression),
     "Space": Field(show_space, space),
+    "tuple[Term, ...]": Field(show_terms, terms),
+    "tuple[Size, ...]": listed(show_size, size),
+    "From": Field(lambda first: f"from {show_size(first)}" if first else "", from_place),
+    "int": Field(str, size),
     "Size": Field(show_size, size),
     "Offsets": Field(name, lambda tokens: tokens.name("an array of offsets")),
     "str": Field(str, lambda tokens: tokens.name("distinct or last")),

@@ -17,6 +17,7 @@ from dataclasses import replace
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.selection import selection
+from nessie.lambda_cu.text.soacs import show_terms
 from nessie.schedule.graph import nodes as pdg
 from nessie.schedule.graph.arithmetic import cheap_work
 from nessie.schedule.graph.nodes import (
@@ -151,8 +152,8 @@ def descriptor_text(space: ir.Space) -> str:
     match space:
         case ir.Uniform(segments, length, _):
             return f"uniform({segments}, {length})"
-        case ir.Affine(segments, slope, offset, _):
-            return f"affine({segments}, {slope}, {offset})"
+        case ir.Closed(segments, terms, _):
+            return f"closed({segments}, {show_terms(terms)})"
         case ir.Irregular(_, offsets, _):
             return f"irregular({offsets})"
     raise TypeError(space)

@@ -138,7 +138,7 @@ BODY = """
 }"""
 FORMS = {"irregular": ("offs : [int; m+1]", "irregular(offs, m, n)", "xs[i] using xs"),
          "uniform": ("l : int", "uniform(m, l, n)", "xs[i] using xs"),
-         "affine": ("slope : int, more : int", "affine(m, slope, more, n)", "xs[i] using xs"),
+         "affine": ("slope : int, more : int", "closed(m, (more, slope), n)", "xs[i] using xs"),
          "view": ("offs : [int; m+1], starts : [int; m]", "irregular(offs, m, n)",
                   "xs[starts[s] + j] using xs, starts")}
 

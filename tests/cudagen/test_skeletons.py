@@ -236,7 +236,7 @@ def test_walks_of_uniform_segments(name: str, segments: int, length: int) -> Non
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_walks_of_triangles(name: str, segments: int, slope: int, offset: int) -> None:
     n = sum(slope * s + offset for s in range(segments))
-    kernel = segmented_kernel("slope : int, more : int", "affine(m, slope, more, n)", SEGMENTED[name])
+    kernel = segmented_kernel("slope : int, more : int", "closed(m, (more, slope), n)", SEGMENTED[name])
     agree(kernel, [n, segments, numbers(n), numbers(segments, 5), slope, offset])
 
 

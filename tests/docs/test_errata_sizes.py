@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from executors import Failed
+from index_arithmetic import evaluated
 from printed import everywhere, kernel, values
 
-from nessie.lambda_cu.spaces import polynomials, sums
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.spaces.closed import start_at
 
 SIZES = range(7)
 UP_TO: dict[str, Callable[[int], range]] = {"inclusive": lambda n: range(n + 1), "half-open": range}
@@ -21,13 +23,13 @@ def readings(term: Callable[[int], int], printed: Callable[[int], int]) -> set[s
     return {name for name, up_to in UP_TO.items() if all(sum(map(term, up_to(n))) == printed(n) for n in SIZES)}
 
 
-def closed(text: str, **names: int) -> int:
-    """Nessie's closed form where names have these values; it is compared with adding up, too."""
-    exp = sums.parse(text)
-    form = sums.closed(exp)
-    assert form is not None
-    assert polynomials.value(form, names) == sums.value(exp, names)
-    return polynomials.value(form, names)
+def closed(n: int, *terms: ir.Term) -> int:
+    """Nessie's closed form of the elements in n segments whose lengths are these terms."""
+    return int(evaluated(start_at(ir.Closed("n", terms, "t"), ir.Var("n")), {"n": n}))
+
+
+def binomial(*coefficients: int) -> ir.Binomial:
+    return ir.Binomial(0, coefficients)
 
 
 # Rules for sums (section 5.3) ---------------------------------------------------------------------
@@ -35,7 +37,7 @@ def closed(text: str, **names: int) -> int:
 
 def test_sum_of_a_constant() -> None:
     assert readings(lambda _: 3, lambda n: n * 3 + 1) == set()
-    assert readings(lambda _: 3, lambda n: closed("sum(i < n : c)", n=n, c=3)) == {"half-open"}
+    assert readings(lambda _: 3, lambda n: closed(n, binomial(3))) == {"half-open"}
 
 
 def test_sum_of_indices() -> None:
@@ -45,12 +47,12 @@ def test_sum_of_indices() -> None:
     rows = [rid + sum(range(rid)) for rid in SIZES]
     assert readings(lambda i: i, printed) == {"half-open"} != readings(lambda i: 2 ** i, lambda n: 2 ** (n + 1) - 1)
     assert [rid + printed(rid - 1) for rid in SIZES] != rows                  # the example: i = 0 .. rid - 1 inclusive
-    assert [closed("sum(i < rid : i + 1)", rid=rid) for rid in SIZES] == rows
+    assert [closed(rid, binomial(1, 1)) for rid in SIZES] == rows
 
 
 def test_sum_of_powers() -> None:
     assert readings(lambda i: 2 ** i, lambda n: 2 ** (n + 1) - 1) == {"inclusive"}
-    assert readings(lambda i: 2 ** i, lambda n: closed("sum(i < n : 2^i)", n=n)) == {"half-open"}
+    assert readings(lambda i: 2 ** i, lambda n: closed(n, ir.Binomial(0, (1,), True))) == {"half-open"}
 
 
 def test_sum_from_a() -> None:
@@ -59,7 +61,7 @@ def test_sum_from_a() -> None:
 
     assert printed(UP_TO["inclusive"], 2, 5) != sum(i * 5 + 1 for i in range(2, 6))
     assert printed(UP_TO["half-open"], 2, 5) == sum(i * 5 + 1 for i in range(2, 5))
-    assert closed("sum(i < n : 5*i + 1)", n=5) - closed("sum(i < n : 5*i + 1)", n=2) == printed(range, 2, 5)
+    assert closed(5, binomial(1, 5)) - closed(2, binomial(1, 5)) == printed(range, 2, 5)
 
 
 def test_sum_with_a_first_case() -> None:
@@ -73,6 +75,9 @@ def test_sum_with_a_first_case() -> None:
     one_by_one = [sum(length(i, c) for i in range(c, n + 1)) for c, n in bounds]
     assert [peeled(c, n, operator.ge) for c, n in bounds] != one_by_one
     assert [peeled(c, n, operator.le) for c, n in bounds] == one_by_one
+    terms = {c: (binomial(0, 1), ir.Binomial(c, (7 - c,)), ir.Binomial(c + 1, (c - 7,))) for c in SIZES}
+    assert [closed(n + 1, *terms[c]) - closed(c, *terms[c]) for c, n in bounds if c <= n] == [
+        length for length, (c, n) in zip(one_by_one, bounds, strict=True) if c <= n]
     program = "function main(n) = #flatten({dist(0, if i == 2 then 7 else i) : i in [2:n]});"
     assert everywhere(program, 6) == peeled(2, 5, operator.le)
 
@@ -111,7 +116,7 @@ def test_place_in_a_partition() -> None:
     assert there == list(range(10))
     assert [sum(lengths(i) for _ in range(i)) + j for i in range(4) for j in range(lengths(i))] != there
     assert [sum(map(lengths, range(i - 1))) + j for i in range(4) for j in range(lengths(i))] != there
-    nessie = kernel("let a = SEG_MAP { (s, j, i) => i - j } affine(n, 1, 1, t)", "a", "n : int, t : int")
+    nessie = kernel("let a = SEG_MAP { (s, j, i) => i - j } closed(n, (1, 1), t)", "a", "n : int, t : int")
     assert values(nessie, 4, 10) == [[at - j for at, j in zip(there, [0, 0, 1, 0, 1, 2, 0, 1, 2, 3], strict=True)]]
 
 

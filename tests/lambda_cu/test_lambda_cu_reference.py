@@ -237,7 +237,7 @@ def test_segmented_filter_and_order(nested: list[list[int]]) -> None:
 def test_regular_spaces() -> None:
     assert run("(n : int) { let (a, b, c) = SEG_MAP { (s, j, i) => (s, j, i) } uniform(3, 2, 6) return (a, b, c) }",
                0) == [[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [0, 1, 2, 3, 4, 5]]
-    assert run("(n : int) { let (s, j) = SEG_MAP { (s1, j1, i1) => (s1, j1) } affine(n, 2, 1, 9) return (s, j) }",
+    assert run("(n : int) { let (s, j) = SEG_MAP { (s1, j1, i1) => (s1, j1) } closed(n, (1, 2), 9) return (s, j) }",
                3) == [[0, 1, 1, 1, 2, 2, 2, 2, 2], [0, 0, 1, 2, 0, 1, 2, 3, 4]]
     assert run("(n : int) { let z = SEG_REDUCE { (s, j, i) => j } (-1) { (x, y) => max(x, y) } uniform(2, n, n)"
                " return z }", 0) == [[-1, -1]]
@@ -422,7 +422,7 @@ def test_memory_is_refused_before_it_is_taken() -> None:
         host("make : int -> int", 10 ** 12, limits=EvaluationLimits(memory=10 ** 9))
 
 
-@pytest.mark.parametrize("space", ["uniform(s, zero, zero)", "affine(s, 1, zero, zero)"])
+@pytest.mark.parametrize("space", ["uniform(s, zero, zero)", "closed(s, (zero, 1), zero)"])
 @pytest.mark.parametrize("segments", [10 ** 12, 2 ** 62])
 def test_segments_count_even_where_they_have_no_elements(space: str, segments: int) -> None:
     program = parse(f"""\

@@ -7,7 +7,7 @@
                     have too much to insert
 
 Keys become ints that order as they do: of a float its bits, turned where it is negative, with one zero and one NaN,
-which is the greatest. A row that is in order already stays. A flat space is one row; a uniform or affine space gets
+which is the greatest. A row that is in order already stays. A flat space is one row; a uniform or closed space gets
 its offsets written out. Keys that an array has already are read there. Where the sorted keys are wanted, not their
 positions, they are gathered at the end; those of a flat space are sorted by the target's library. Firsts are found by
 hashing (skeletons.cpu.firsts).
@@ -32,8 +32,10 @@ from nessie.cudagen.skeletons.cpu import firsts
 from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CODES, GATHER, ROWS, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
 from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.spaces.closed import length_at
 from nessie.lambda_cu.typing import SCALARS
 
 
@@ -190,9 +192,9 @@ def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[
     match soac.space:
         case ir.Irregular(_, given, _):
             offsets = given
-        case ir.Uniform(segments, _, _) | ir.Affine(segments, _, _, _):
+        case ir.Uniform() | ir.Closed():
             offsets = ends
-            binds.append(ir.Bind((ends,), lengths_scan(soac.space, segments)))
+            binds.append(ir.Bind((ends,), lengths_scan(soac.space)))
     return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,
                       origin=kernel.origin) for at, bind in enumerate(binds)], keys, offsets
 
@@ -212,19 +214,8 @@ def is_narrow(thunk: ir.Thunk, kernel: ir.Kernel) -> bool:
             or any(isinstance(e, ir.Op) and OPS[e.op].result in WIDE for e in subexpressions(thunk.body)))
 
 
-def lengths_scan(space: ir.Uniform | ir.Affine, segments: ir.Size) -> ir.Scan:
+def lengths_scan(space: ir.Uniform | ir.Closed) -> ir.Scan:
     """The offsets of segments with a closed form: the SCAN, with its total, of their lengths."""
-    def atom(size: ir.Size) -> ir.Exp:
-        return ir.Const(size, "int") if isinstance(size, int) else ir.Var(size)
-
-    def names(*sizes: ir.Size) -> tuple[str, ...]:
-        return tuple(size for size in sizes if isinstance(size, str))
-
-    match space:
-        case ir.Uniform(_, length, _):
-            thunk = ir.Thunk(("s",), atom(length), names(length))
-        case ir.Affine(_, slope, offset, _):
-            length_at = ir.Op("+", (ir.Op("*", (atom(slope), ir.Var("s"))), atom(offset)))
-            thunk = ir.Thunk(("s",), length_at, names(slope, offset))
+    thunk = scope.thunk(("#segment",), length_at(space, ir.Var("#segment")))
     plus = ir.Thunk(("a", "b"), ir.Op("+", (ir.Var("a"), ir.Var("b"))))
-    return ir.Scan(thunk, (ir.Const(0, "int"),), plus, ir.Flat(segments), total=True)
+    return ir.Scan(thunk, (ir.Const(0, "int"),), plus, ir.Flat(space.segments), total=True)

@@ -216,6 +216,8 @@ def binary(state: Inference, written: syntax.Binary) -> Result:
     match written:
         case syntax.Binary("^", base, syntax.Number(2 | 3 as exponent)) if isinstance(exponent, int):
             return product_power(state, base, exponent, written)
+        case syntax.Binary("^", syntax.Number(2 as base), exponent) if isinstance(base, int):
+            return builtin(state, "_power_of_two", "^", (exponent,), written.span)
     function = BINARY.get(written.op, written.op)
     return builtin(state, function, written.op, (written.left, written.right), written.span)
 

@@ -33,7 +33,7 @@ SCHEDULES = {"none": "simplify", "ilp": "fuse"}         # and the last pass of e
 SPACES = {
     "irregular": ("offs0 : [int; m+1]", "irregular(offs0, m, n)"),
     "uniform": ("l : int", "uniform(m, l, n)"),
-    "affine": ("slope : int, more : int", "affine(m, slope, more, n)"),
+    "affine": ("slope : int, more : int", "closed(m, (more, slope), n)"),
 }
 SKELETONS = "skeletons"
 PROGRAMS = (*(path.stem for path in sorted(EXAMPLES.glob("*.nesl"))),

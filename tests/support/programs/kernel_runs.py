@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cmp_to_key
+from math import comb
 from random import Random
 from typing import Any
 
@@ -78,8 +79,8 @@ class Meaning:
                 return [[(i,) for i in range(self.size(n))]]
             case ir.Uniform(segments, length, _):
                 lengths = [self.size(length)] * self.size(segments)
-            case ir.Affine(segments, slope, offset, _):
-                lengths = [self.size(slope) * s + self.size(offset) for s in range(self.size(segments))]
+            case ir.Closed(segments, terms, _):
+                lengths = [sum([self.term(term, s) for term in terms]) for s in range(self.size(segments))]
             case ir.Irregular(_, offsets, _):
                 ends = self.values[offsets]
                 lengths = [b - a for a, b in zip(ends, ends[1:])]
@@ -88,6 +89,17 @@ class Meaning:
             rows.append([(s, j, flat + j) for j in range(length)])
             flat += length
         return rows
+
+    def term(self, term: ir.Term, s: int) -> int:
+        """What the term adds to the length of a segment."""
+        if s < self.size(term.first):
+            return 0
+        match term:
+            case ir.Binomial(_, coefficients, doubling):
+                times = 2 ** s if doubling else 1
+                return sum([self.size(c) * comb(s, k) for k, c in enumerate(coefficients)]) * times
+            case ir.Floor(_, factor, offset, divisor):
+                return self.size(factor) * ((s + self.size(offset)) // divisor)
 
     def apply(self, thunk: ir.Thunk, arguments: tuple[Any, ...], index: int = 0) -> tuple[Any, ...]:
         return self.exp(thunk.body, dict(zip(thunk.params, arguments)), index)

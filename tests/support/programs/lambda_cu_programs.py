@@ -37,8 +37,10 @@ expressions = st.recursive(st.one_of(constants, st.builds(ir.Var, names), st.bui
                            max_leaves=30)
 small = st.recursive(st.one_of(constants, st.builds(ir.Var, names)), larger, max_leaves=4)
 thunks = st.builds(ir.Thunk, tuples(names), small, tuples(names))
+terms = st.one_of(st.builds(ir.Binomial, sizes, tuples(sizes, 1), st.booleans()),
+                  st.builds(ir.Floor, sizes, sizes, sizes, st.integers(0, 9)))
 spaces = st.one_of(st.builds(ir.Flat, sizes), st.builds(ir.Uniform, sizes, sizes, sizes),
-                   st.builds(ir.Affine, sizes, sizes, sizes, sizes), st.builds(ir.Irregular, sizes, names, sizes))
+                   st.builds(ir.Closed, sizes, tuples(terms, 1), sizes), st.builds(ir.Irregular, sizes, names, sizes))
 soacs = st.one_of(
     st.builds(ir.Map, thunks, spaces), st.builds(ir.Reduce, thunks, tuples(small), thunks, spaces),
     st.builds(ir.Scan, thunks, tuples(small), thunks, spaces, st.booleans()),

@@ -1,0 +1,166 @@
+"""Spaces whose lengths are step polynomials of the position: the names of the host that their terms mention, and the
+least and the greatest length, which the host knows.
+
+A place slope*i + offset >= 0 becomes the first segment from which on it holds, between 0 and the number of segments.
+A quotient keeps an offset between 0 and its divisor; what is whole of it joins the other coefficients.
+
+The least and the greatest length lie at an end, or on either side of a place, if lengths are linear between places; at
+an end if they only rise or only fall.
+"""
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from nessie.flatten.ranges.intervals import INTS, Interval, inside_ints
+from nessie.flatten.ranges.ranges import MOST, Ranges
+from nessie.flatten.values.domains import ONE, ZERO, Domain, atom_of, expression, minus, op, plus, times
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.spaces.closed import length_at
+from nessie.lambda_cu.spaces.polynomials import Polynomial, binomials, constant, number, powers, subtract
+from nessie.lambda_cu.spaces.steps import INDEX, Kind, NoForm, Place, Steps, cases
+
+if TYPE_CHECKING:
+    from nessie.flatten.values.emitter import Emitter
+
+MOST_PLACES = 4                 # a space with more is irregular: each place is a part of every start
+MOST_POWER = 3
+ZERO_FORM = number(0)
+
+
+# Is it one? ---------------------------------------------------------------------------------------
+
+
+def require_closed(form: Steps, ranges: Ranges) -> None:
+    """Raise NoForm unless the host can compute all that the terms need, and the sums have a closed form."""
+    if len({kind.places for kind in form if kind.places}) > MOST_PLACES:
+        raise NoForm("there are too many places")
+    for kind, exp in form.items():
+        if len(powers(exp, INDEX)) > MOST_POWER + 1 or any(c.divisor > 1 for c in binomials(exp, INDEX)):
+            raise NoForm("the power is too high")
+        if kind.quotient and (kind.quotient.slope > 1 or len(powers(exp, INDEX)) > 1):
+            raise NoForm("a quotient has a slope or a factor of its own")
+        exact = [place.offset for place in kind.places] + ([kind.quotient.offset] if kind.quotient else [])
+        if any(not inside_ints(bounds(ranges, offset)) for offset in exact):
+            raise NoForm("a place may lie beyond the ints")
+
+
+def bounds(ranges: Ranges, exp: Polynomial) -> Interval:
+    return ranges.least(exp), -ranges.least(subtract(number(0), exp))
+
+
+def least_is_known(form: Steps, ranges: Ranges) -> bool:
+    """Is the least length at an end or beside a place?"""
+    return rises_or_falls(form, ranges) or all(
+        rises_or_falls(inside, ranges) for _, inside in cases(form))
+
+
+def rises_or_falls(form: Steps, ranges: Ranges) -> bool:
+    """Do the lengths only rise, or only fall, from each position to the next?"""
+    low, high = moves(form, ranges)
+    return low >= 0 or high <= 0
+
+
+def moves(form: Steps, ranges: Ranges) -> Interval:
+    """Return bounds of the difference of two neighbouring lengths, on that side of 0 where it may lie on one side only.
+    A quotient rises by 0 or 1; C(i,k) with k > 1, powers and terms with a place rise by any number."""
+    found = [0, 0]
+    for kind, exp in form.items():
+        for power, coefficient in enumerate(binomials(exp, INDEX)):
+            if power == 0 and kind == Kind():
+                continue
+            ends = bounds(ranges, coefficient)
+            unlimited = kind.places or kind.doubling or power > 1
+            jumps = unlimited or kind.quotient
+            for side, pick in enumerate((min, max)):
+                end = pick(ends[side], 0) if jumps else ends[side]
+                found[side] += end * (INTS[1] if unlimited else 1)
+    return found[0], found[1]
+
+
+def doubles_everywhere(form: Steps, ranges: Ranges) -> bool:
+    """Is each length at least 2^i, give or take a number, and does none fall? So of 56 segments the last alone has more
+    elements than there can be."""
+    doubling = [constant(c) or 0 for c in binomials(form.get(Kind(doubling=True), ZERO_FORM), INDEX)]
+    first = constant(binomials(form.get(Kind(), ZERO_FORM), INDEX)[0])
+    return max(doubling) >= 1 and first is not None and abs(first) < MOST and moves(form, ranges)[0] >= 0
+
+
+# Its terms ----------------------------------------------------------------------------------------
+
+
+def terms_of(emitter: Emitter, domain: Domain, form: Steps) -> tuple[ir.Term, ...]:
+    """Return the terms, and emit what the host computes for them, once."""
+    key = domain, frozenset(form.items())
+    if key not in emitter.tables.terms:
+        emitter.tables.terms[key] = new_terms(emitter, domain.size, form)
+    return emitter.tables.terms[key]
+
+
+def new_terms(emitter: Emitter, segments: ir.Size, form: Steps) -> tuple[ir.Term, ...]:
+    rows: dict[tuple[frozenset[Place], bool], list[list[ir.Exp]]] = {}
+    floors: list[ir.Term] = []
+    for kind, exp in form.items():
+        coefficients = [expression(coefficient, {}) for coefficient in binomials(exp, INDEX)]
+        if (quotient := kind.quotient) is not None:
+            whole, rest = divided(quotient.offset, quotient.divisor)
+            if quotient.slope:
+                floors.append(ir.Floor(first(emitter, segments, kind.places), emitter.size(coefficients[0]),
+                                       emitter.size(rest), quotient.divisor))
+            coefficients = [times(coefficients[0], whole)]
+        rows.setdefault((kind.places, kind.doubling), []).append(coefficients)
+    found = [ir.Binomial(first(emitter, segments, places), tuple([emitter.size(c) for c in summed(row)]), doubling)
+             for (places, doubling), row in rows.items()]
+    return (*[term for term in found if any(term.coefficients)], *floors) or (ir.Binomial(0, (0,)),)
+
+
+def summed(rows: list[list[ir.Exp]]) -> list[ir.Exp]:
+    """Return the sums of coefficients of one power."""
+    return [reduce(plus, [row[power] for row in rows if power < len(row)]) for power in range(max(map(len, rows)))]
+
+
+def divided(exp: Polynomial, divisor: int) -> tuple[ir.Exp, ir.Exp]:
+    """Return exp/divisor, rounded down, and the remainder, which is not negative."""
+    value, by = constant(exp), ir.Const(divisor, "int")
+    if value is not None:
+        return ir.Const(value // divisor, "int"), ir.Const(value % divisor, "int")
+    whole = expression(exp, {})
+    rest = op("mod", whole, by)
+    return op("/", minus(whole, rest), by), rest
+
+
+def first(emitter: Emitter, segments: ir.Size, places: frozenset[Place]) -> ir.Size:
+    """Return the first segment from which on all the places hold; the number of segments where there is none."""
+    if not places:
+        return 0
+    later = [first_of(place, segments) for place in sorted(places, key=repr)]
+    (last,) = later if len(later) == 1 else (reduce(lambda a, b: op("max", a, b), later),)
+    return emitter.size(op("min", atom_of(segments), op("max", ZERO, last)), "first")
+
+
+def first_of(place: Place, segments: ir.Size) -> ir.Exp:
+    """Return the first i with slope*i + offset >= 0."""
+    offset = expression(place.offset, {})
+    if place.slope == 0:
+        return ir.If(op("<=", ZERO, offset), ZERO, atom_of(segments))
+    if place.slope == 1:
+        return expression(subtract(number(0), place.offset), {})
+    whole, _ = divided(place.offset, place.slope)
+    return minus(ZERO, whole)
+
+
+# Its bounds ---------------------------------------------------------------------------------------
+
+
+def lengths_at(emitter: Emitter, segments: ir.Size, terms: tuple[ir.Term, ...]) -> tuple[ir.Exp, ...]:
+    """Return lengths among which are the least and the greatest, where there are segments."""
+    key = "lengths", segments, terms
+    if key not in emitter.tables.bounds:
+        last = minus(atom_of(segments), ONE)
+        places = [atom_of(place) for place in dict.fromkeys(term.first for term in terms) if place != 0]
+        beside = [at for place in places for at in (minus(place, ONE), op("min", last, place))]
+        space = ir.Closed(segments, terms, 0)
+        emitter.tables.bounds[key] = tuple([
+            atom_of(emitter.size(length_at(space, atom_of(emitter.size(at, "at"))), "length"))
+            for at in (ZERO, *[op("max", ZERO, at) for at in (last, *beside)])])
+    return emitter.tables.bounds[key]

@@ -1,0 +1,227 @@
+"""Lengths in closed form: which have one, what they compute everywhere, what fails, and that nothing else is stored."""
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amounts import many
+from executors import QUICK, Compiled, Failed, agree, outcome
+
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import soac_can_fail, space_of
+
+# Lengths of row i of n: real shapes. b and k are ints of the host.
+SHAPES = {
+    "lower triangle, strict": "i",
+    "lower triangle": "i+1",
+    "upper triangle": "n-i",
+    "upper triangle, strict": "n-i-1",
+    "band": "min(n,i+b+1)-max(0,i-b)",
+    "tridiagonal": "min(n,i+2)-max(0,i-1)",
+    "lower band": "min(i+1,b+1)",
+    "upper band": "min(n-i,b+1)",
+    "window behind, started up": "min(i,b)",
+    "window ahead, run down": "min(n,i+k)-i",
+    "rectangle": "b",
+    "odd numbers": "2*i+1",
+    "even numbers": "2*i",
+    "arithmetic": "3*i+2",
+    "squares": "i*i",
+    "triangular numbers": "i*(i+1)/2",
+    "squares from one": "(i+1)*(i+1)",
+    "binary tree": "2^i",
+    "complete trees": "2^i-1",
+    "levels from two": "2^(i+1)",
+    "node times depth": "i*2^i",
+    "half": "i/2",
+    "half rounded up": "(i+1)/2",
+    "third": "i/3",
+    "falling by halves": "n-i/2",
+    "half of what is left": "(n-i)/2",
+    "halves of what is left, up": "(n+1-i)/2",
+    "checkerboard": "rem(i,2)",
+    "cycle": "rem(i,3)",
+    "alternating": "2*rem(i,2)",
+    "2, 3, 2, 3": "2+rem(i,2)",
+    "zigzag": "n-rem(i,2)",
+    "pyramid": "min(i+1,n-i)",
+    "diamond": "2*min(i,n-1-i)+1",
+    "tent": "min(i,n-1-i)",
+    "valley": "max(i,n-1-i)",
+    "all but the first row": "if i==0 then 0 else n",
+    "arrow": "if i==0 then n else 1",
+    "arrow down": "if i==n-1 then n else 1",
+    "head rows": "if i<b then k else 0",
+    "tail rows": "if i>=b then k else 0",
+    "trapezium": "if i<b then i else b",
+    "rows and dots": "if rem(i,2)==0 then n else 1",
+    "two halves": "if i<n/2 then 1 else 2",
+    "roof": "if i<n/2 then i else n-i",
+    "delayed ramp": "max(0,i-b)",
+    "falling ramp": "max(0,b-i)",
+    "steep fall": "max(0,n-2*i)",
+    "late rise": "max(0,2*i-n)",
+    "steep rise, capped": "min(2*i,n)",
+    "capped": "min(3*i+1,b)",
+    "clamped": "max(1,min(i,5))",
+    "floor": "max(i,5)",
+    "two ramps": "min(i,b)+min(n-i,k)",
+    "upper triangle written out": "(n-1-i)+1",
+    "shifted triangle": "i+b",
+    "two shifts": "i+b+k",
+    "lower hessenberg, columns": "n-max(0,i-b)",
+    "hessenberg": "n-max(0,i-1)",
+    "upper hessenberg rows": "min(i+2,n)",
+    "blocks, the last one short": "min(n,(i+1)*k)-min(n,i*k)",
+    "blocks left over": "min(k,n-i*k)",
+    "blocks, none below": "max(0,min(k,n-i*k))",
+    "sieve-like": "max(0,n-i*2)/2+1",
+    "windows": "(n+2*2-3)/1-i",
+    "ramp between": "if i<b then 0 else if i<b+k then i-b else k",
+    "border rows": "if i==0 or i==n-1 then 1 else 3",
+    "tridiagonal by cases": "if i==0 or i==n-1 then 2 else 3",
+    "lower band by differences": "i+1-max(0,i-b)",
+    "forward neighbours": "min(n,i+b)-i",
+}
+IRREGULAR = {name for name in SHAPES if name.startswith("blocks")}          # a slope that is a name
+
+
+def rows(length: str) -> Compiled:
+    return Compiled(f"function main(n, b, k) : (int, int, int) -> [int] = "
+                    f"let v = [0:n] in {{sum({{i * 7 + j : j in [0:{length}]}}) : i in [0:#v]}};")
+
+
+def is_closed(program: Compiled) -> bool:
+    spaces = [space_of(bind.soac) for kernel in program.flat.kernels for bind in kernel.binds]
+    return not any(isinstance(space, ir.Irregular) for space in spaces)
+
+
+def same(program: Compiled, *arguments: Any) -> Any:
+    """What the program gives, everywhere."""
+    expected = outcome(program, "interpreter", arguments)
+    for executor in QUICK:
+        found = outcome(program, executor, arguments)
+        assert agree(expected, found), f"{executor}: {found}, not {expected}"
+    return expected
+
+
+def test_there_are_seventy_shapes() -> None:
+    assert len(SHAPES) == 70 and len(IRREGULAR) <= 5
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes(name: str) -> None:
+    program = rows(SHAPES[name])
+    assert is_closed(program) == (name not in IRREGULAR)
+    for arguments in [(0, 2, 3), (1, 1, 1), (7, 2, 3), (6, 9, 4), (5, -1, 2)]:
+        same(program, *arguments)
+
+
+# One kernel, no offsets, no check of an element --------------------------------------------------------
+
+DENSE = {
+    "packed triangle times vector": (
+        "(a, x)", "([float], [float]) -> [float]",
+        "{sum({p * q : p in row; q in take(x, #row)}) : row in partition(a, {i + 1 : i in [0:#x]})}",
+        ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 10.0, 100.0])),
+    "levels of a tree": ("(v, d)", "([float], int) -> [float]", "{sum(l) : l in partition(v, {2^i : i in [0:d]})}",
+                         ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 3)),
+    "a triangle": ("n", "int -> [int]", "{sum({i * 10 + j : j in [0:i+1]}) : i in [0:n]}", (5,)),
+    "prefixes": ("v", "[int] -> [int]", "{sum(take(v, i)) : i in [0:#v]}", ([3, 1, 2],)),
+    "a band": ("(v, b)", "([int], int) -> [int]",
+               "let n = #v in {sum({v[j] : j in [max(0, i-b):min(n, i+b+1)]}) : i in [0:n]}", ([3, 1, 4, 1, 5], 1)),
+    "windows": ("v", "[int] -> [int]", "{sum(subseq(v, i, i + 3)) : i in [0:#v - 2]}", ([3, 1, 4, 1, 5],)),
+    "halves": ("v", "[int] -> [int]", "{sum(take(v, i / 2)) : i in [0:#v]}", ([3, 1, 4, 1, 5],)),
+    "squares": ("n", "int -> [int]", "{sum([0:i*i]) : i in [0:n]}", (5,)),
+    "rows of two": ("v", "[int] -> [int]", "{sum(r) : r in partition(v, dist(2, #v / 2))}", ([3, 1, 4, 1],)),
+}
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_one_kernel_and_nothing_in_memory(name: str) -> None:
+    parameters, type_, body, arguments = DENSE[name]
+    program = Compiled(f"function main {parameters if parameters[0] == '(' else f'({parameters})'} : {type_} = {body};")
+    fused = program.executable("ilp")
+    (kernel,) = fused.kernels
+    assert is_closed(program)
+    assert not any(soac_can_fail(bind.soac) for bind in kernel.binds)
+    assert not isinstance(same(program, *arguments), Failed)
+
+
+# What fails ---------------------------------------------------------------------------------------------
+
+RANGE = "In [s:e:l], e must be >= to s"
+FAILING = {
+    "below zero at a place": ("{sum([0:abs(i - 3) - 1]) : i in [0:n]}", "int -> [int]", (6,), RANGE),
+    "below zero after a place": ("{sum([0:min(i, 3) - max(0, i - 4)]) : i in [0:n]}", "int -> [int]", (9,), RANGE),
+    "a band of negative width": ("{sum([max(0, i-n):min(5, i+n+1)]) : i in [0:5]}", "int -> [int]", (-1,), RANGE),
+    "too short for its rows": ("{sum(r) : r in partition([0:n], {i + 1 : i in [0:4]})}", "int -> [int]", (9,),
+                               "Length mismatch in function PARTITION"),
+    "too long for its rows": ("{sum(r) : r in partition([0:n], {i * i : i in [0:4]})}", "int -> [int]", (15,),
+                              "Length mismatch in function PARTITION"),
+    "rows below zero": ("{sum(r) : r in partition([0:n], {2 - i : i in [0:4]})}", "int -> [int]", (2,),
+                        "Length mismatch in function PARTITION"),
+    "squares beyond what there can be": ("{sum([0:i*i]) : i in [0:n]}", "int -> [int]", (2 ** 20,), "more elements"),
+    "powers beyond what there can be": ("{sum([0:2^i]) : i in [0:n]}", "int -> [int]", (60,), "more elements"),
+    "powers less one": ("{sum([0:2^i - 1]) : i in [0:n]}", "int -> [int]", (64,), "more elements"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_what_fails(name: str) -> None:
+    body, type_, arguments, message = FAILING[name]
+    program = Compiled(f"function main(n) : {type_} = {body};")
+    for executor in ("interpreter", *QUICK) if "beyond" not in name and "less" not in name else QUICK:
+        found = outcome(program, executor, arguments)
+        assert isinstance(found, Failed) and message in found.message, f"{executor}: {found}"
+
+
+@pytest.mark.parametrize("body", ["{[i:min(n, i + b) - 1] : i in [0:0 * n]}",
+                                  "{r : r in partition([0:0], {i - b : i in [0:0 * n]})}"])
+def test_nothing_is_checked_where_there_are_no_elements(body: str) -> None:
+    program = Compiled(f"function main(n, b) : (int, int) -> [[int]] = {body};")
+    assert same(program, 3, 2 ** 62) == []
+
+
+def test_a_great_int_of_the_host_is_the_interpreters() -> None:
+    program = Compiled("function main(v, b) : ([int], int) -> [int] = "
+                       "let n = #v in {sum({v[j] : j in [max(0, i-b):min(n, i+b+1)]}) : i in [0:n]};")
+    assert same(program, [1, 2, 3], 2 ** 59) == [6, 6, 6]
+    assert isinstance(same(program, [1, 2, 3], 2 ** 63 - 1), Failed)
+
+
+# Random lengths -----------------------------------------------------------------------------------------
+
+
+def length(rng: random.Random, depth: int) -> str:
+    if depth == 0 or rng.random() < 0.2:
+        return rng.choice(["i", "i", "n", "b", "2", "1", "3", "0", "-1"])
+    a, b, m = length(rng, depth - 1), length(rng, depth - 1), rng.randrange(1, 5)
+    compared = f"{a} {rng.choice(['<', '<=', '>', '==', '>=', '/='])} {length(rng, 0)}"
+    return rng.choice([
+        f"({a} + {b})", f"({a} - {b})", f"min({a}, {b})", f"max({a}, {b})", f"min({b}, {a})", f"({m} * {a})",
+        f"({a} * {b})", f"(max(0, {a}) / {m})", f"rem({a}, {m})", f"mod({a}, {m})", f"rshift({a}, 1)", "2^i",
+        f"2^min(max({a}, 0), 9)", f"(if {compared} then {b} else {length(rng, depth - 1)})"])
+
+
+def body(rng: random.Random) -> str:
+    of = length(rng, rng.choice([1, 2, 2, 3]))
+    return rng.choice([
+        f"{{sum({{i * 7 + j : j in [0:max(0, {of})]}}) : i in [0:n]}}",
+        f"{{sum({{i * 7 + j : j in [{length(rng, 1)}:{of}]}}) : i in [0:n]}}",
+        f"{{sum(dist(i, {of})) : i in [0:n]}}",
+        f"{{sum(r) : r in partition([0:b], {{{of} : i in [0:n]}})}}",
+        f"let v = [0:b] in {{sum(take(v, {of})) : i in [0:n]}}",
+        f"let v = [0:b] in {{sum({{v[k] : k in [max(0, {of}):min(b, {length(rng, 1)})]}}) : i in [0:n]}}",
+        f"{{sum({{sum([0:max(0, {length(rng, 1)})]) : j in [0:max(0, {of})]}}) : i in [0:n]}}"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_random_lengths(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(many(100)):
+        program = Compiled(f"function main(n, b) : (int, int) -> [int] = {body(rng)};")
+        for arguments in [(0, 3), (1, 2), (5, 4), (7, 10), (6, -2)]:
+            same(program, *arguments)
