@@ -28,7 +28,7 @@ from nessie.flatten.ranges.intervals import BETWEEN, EXACT, INTS, Interval, insi
 from nessie.flatten.values.domains import ZERO, Domain, size_form
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.rename import rename
-from nessie.lambda_cu.spaces.polynomials import Monomial, Polynomial, add, multiply, name, number, subtract
+from nessie.lambda_cu.spaces.polynomials import Monomial, Polynomial, add, multiply, name, number, polynomial, subtract
 
 MOST_BITS = 48                  # bits of the size of a sequence that takes no memory: days of work, beyond any memory
 MOST = 2 ** MOST_BITS
@@ -81,6 +81,15 @@ def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
     if domain.lengths is not None and parent.is_flat:
         lengths.append(rename(domain.lengths, {"i": "s"}))
     return Range(0, MOST, tuple(subtract(ranges.form(length), number(1)) for length in lengths))
+
+
+def over(exp: Polynomial, divisor: int) -> Polynomial:
+    return multiply(exp, polynomial([((), 1)], divisor))
+
+
+def is_named(exp: Polynomial) -> bool:
+    """Does the polynomial mention names only, not numbers of expressions?"""
+    return not any("#" in factor for monomial, _ in exp.terms for factor in monomial)
 
 
 class Ranges:
@@ -210,9 +219,22 @@ class Ranges:
 
     def computed(self, exp: ir.Exp) -> Range:
         """Return the range of a name of the host for the expression."""
-        form = self.form(exp)
-        bounds = () if any("#" in factor for monomial, _ in form.terms for factor in monomial) else (form,)
-        return Range(*(self.interval(exp) or INTS), bounds, bounds)
+        form, found = self.form(exp), self.of_expression(exp)
+        return Range(*(self.interval(exp) or INTS), tuple(filter(is_named, (form, *found.above))),
+                     tuple(filter(is_named, (form, *found.below))))
+
+    def where_positive(self, exp: ir.Exp) -> Polynomial | None:
+        """Return what the expression is at most where it is positive, if it is max(0, e), or such a one divided by a
+        number: e, or its part."""
+        match exp:
+            case ir.Op("max", (ir.Const(0), e)) | ir.Op("max", (e, ir.Const(0))):
+                found: Polynomial | None = self.form(e)
+            case ir.Op("/", (a, ir.Const(int(divisor)))) if divisor > 0:
+                found = self.where_positive(a)
+                found = None if found is None else over(found, divisor)
+            case _:
+                return None
+        return found if found is not None and is_named(found) else None
 
     def of_expression(self, exp: ir.Exp) -> Range:
         """Return the range of an expression that has a name `#k`."""
@@ -232,6 +254,10 @@ class Ranges:
                 return found._replace(above=(*found.above, self.form(a), self.form(b)))
             case ir.Op("max", (a, b)):
                 return found._replace(below=(*found.below, self.form(a), self.form(b)))
+            case ir.Op("/", (a, ir.Const(int(divisor)))) if divisor > 0 and (self.interval(a) or INTS)[0] >= 0:
+                less = subtract(self.form(a), number(divisor - 1))
+                return found._replace(above=(*found.above, over(self.form(a), divisor), self.form(a)),
+                                      below=(*found.below, over(less, divisor)))
             case ir.Op("/" | "rshift" | "rem" | "mod" as operator, (a, b)):
                 x, y = self.interval(a) or INTS, self.interval(b) or INTS
                 above = found.above

@@ -21,6 +21,8 @@ def apply_operator(name: str, terms: list[ScalarTerm], base: str, context: Conte
     assert found == wide(base), f"{name} on {[term.base for term in terms]} gives {found}, not {base}"
     exps = [term.exp for term in terms]
     row = ops.OPS[name]
+    if changes_nothing(row, terms, base, context):
+        return terms[0]
     if row.domain:
         exps[-1] = context.let(exps[-1], "x")          # what is checked is used twice
     result: ir.Exp = ir.Op(name, tuple(exps))
@@ -32,6 +34,12 @@ def apply_operator(name: str, terms: list[ScalarTerm], base: str, context: Conte
     else:
         result = narrowed(result, base, terms, context)
     return ScalarTerm(context.check(condition, result, wide(base), failure_of(row, base), origin), base)
+
+
+def changes_nothing(row: ops.Row, terms: list[ScalarTerm], base: str, context: Context) -> bool:
+    """Is it x + 0, x * 1 or x / 1 of ints?"""
+    return (row.right is not None and wide(base) == "int" and terms[0].base == base
+            and context.ranges.defined(terms[-1].exp) == ir.Const(row.right, "int"))
 
 
 def narrowed(result: ir.Exp, base: str, terms: list[ScalarTerm], context: Context) -> ir.Exp:

@@ -134,7 +134,8 @@ class Context:
         found = meet(found, self.presumed.get(name, ANY))
         while domain is not None and domain is not HOST:
             if name in sizes_with_elements(domain):
-                found = meet(found, SOME)
+                most = self.emitter.at_most.get(name)
+                found = meet(found, SOME if most is None else SOME._replace(above=(most,)))
             found = meet(found, bounded.get(domain, ANY))
             domain = domain.parent
         return found

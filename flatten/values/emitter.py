@@ -14,7 +14,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import Origin
 from nessie.base.widths import FITTING, wide
 from nessie.flatten.ranges.intervals import INTS
-from nessie.flatten.ranges.ranges import ANY, COMBINED, MOST, SIZE, Range, index_below
+from nessie.flatten.ranges.ranges import ANY, MOST, SIZE, Range, index_below
 from nessie.flatten.values.contexts import HostContext
 from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
 from nessie.flatten.values.values import Scalar, Term, Value
@@ -99,6 +99,7 @@ class Emitter:
         self.tables = Tables()
         self.bits: dict[str, int] = {}          # a size that is a product is at most 2 to this
         self.known: dict[str, Range] = {}       # ranges of scalars and of the elements of arrays
+        self.at_most: dict[str, Polynomial] = {}            # what a scalar is at most where it is positive
         self.permutations: dict[str, Domain] = {}           # arrays that permute a space's indices within each segment
         self.hosted: dict[ir.Size, Domain] = {}
         self.version: Callable[[str, list[Term]], Version] = no_version
@@ -165,8 +166,11 @@ class Emitter:
             self.scalar_kernel((name,), exp, (base,))
             return
         self.types[name] = base
-        if base == INT and isinstance(exp, ir.Op) and exp.op in COMBINED:
-            self.know(name, self.host().ranges.computed(exp))
+        if base == INT and isinstance(exp, ir.Op):
+            ranges = self.host().ranges
+            self.know(name, ranges.computed(exp))
+            if (most := ranges.where_positive(exp)) is not None:
+                self.at_most[name] = most
         self.emit(ir.HostLet(ir.Param(name, base), exp, origin=self.origin))
 
     def named(self, exp: ir.Exp, hint: str) -> str:

@@ -68,6 +68,17 @@ ADAPTED = {
                   "{y : y in k; j in enumerate(k); i in [0:#k] | if y then j < #b else i - j < #a}, a, b)",
     "join": "let (a,p,b,q) = x; o = rank({0 : y in a ++ b}) in join(a, take(o,#a), b, drop(o,#a))",
     "transpose": "let n = #x in transpose({take(r, min_val({#s : s in x})) : r in x})",
+    "slice": "let (v,i,j) = x; s = mod(i, #v + 1) in slice(v, s, s + mod(j, #v - s + 1))",
+    "blocks": "let (v,k) = x; m = mod(k,3) + 1 in blocks(take(v, #v / m * m), m)",
+    "blocks2": "let (m,k) = x; b = mod(k,2) + 1 in "
+               "blocks2({take(r, min_val({#s : s in m}) / b * b) : r in take(m, #m / b * b)}, b)",
+    "slide": "let (v,a,b) = x in slide(v, mod(a,3) + 1, mod(b,3) + 1)",
+    "slide2": "let (m,a,b) = x in slide2({take(r, min_val({#s : s in m})) : r in m}, mod(a,3) + 1, mod(b,2) + 1)",
+    "pad": "let (v,a,b) = x; k = min(#v,1) in pad(v, k * mod(a,3), k * mod(b,3), mirror)",
+    "pad2": "let (m,a,b) = x; k = if #m > 0 and all({#r > 0 : r in m}) then 1 else 0 in "
+            "pad2(m, k * mod(a,3), k * mod(b,3), wrap)",
+    "pad_with": "let (v,l,r,y) = x in pad_with(v, mod(l,3), mod(r,3), y)",
+    "wrap": "let (i,n) = x in wrap(i, abs(n) + 1)", "mirror": "let (i,n) = x in mirror(i, abs(n) + 1)",
     "map": "map(y => (y,y), x)", "sort_by": "sort_by(y => (y,y), x)", "scan": "scan((a,b) => a ++ b, [] int, x)",
     "reduce": "(reduce((a,b) => a ++ b, [] int, x), reduce(max, -9, {#v : v in x}))",
     "inclusive_scan": "let (v,w) = x in (inclusive_scan((a,b) => a + b, 0.0, v), "
@@ -84,6 +95,7 @@ ARGUMENT = {
     "map": "[a] -> int :: (a in any)", "sort_by": "[a] -> int :: (a in any)", "scan": "[[int]] -> int",
     "reduce": "[[int]] -> int", "inclusive_scan": "([float], [[int]]) -> int",
     "max_by": "((int, int), [(int, int)]) -> int", "min_by": "((int, int), [(int, int)]) -> int",
+    "pad": "([a], int, int) -> int :: (a in any)", "pad2": "([[a]], int, int) -> int :: (a in any)",
     "insert_table": "([(a, b)], [(a, b)]) -> int :: (a in any; b in any)",
     "search_table": "([a], [(a, b)]) -> int :: (a in any; b in any)",
     "table_entries": "[(a, b)] -> int :: (a in any; b in any)",
