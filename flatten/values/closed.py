@@ -101,7 +101,7 @@ def new_terms(emitter: Emitter, segments: ir.Size, form: Steps) -> tuple[ir.Term
     rows: dict[tuple[frozenset[Place], bool], list[list[ir.Exp]]] = {}
     floors: list[ir.Term] = []
     for kind, exp in form.items():
-        coefficients = [expression(coefficient, {}) for coefficient in binomials(exp, INDEX)]
+        coefficients = [expression(coefficient) for coefficient in binomials(exp, INDEX)]
         if (quotient := kind.quotient) is not None:
             whole, rest = divided(quotient.offset, quotient.divisor)
             if quotient.slope:
@@ -124,7 +124,7 @@ def divided(exp: Polynomial, divisor: int) -> tuple[ir.Exp, ir.Exp]:
     value, by = constant(exp), ir.Const(divisor, "int")
     if value is not None:
         return ir.Const(value // divisor, "int"), ir.Const(value % divisor, "int")
-    whole = expression(exp, {})
+    whole = expression(exp)
     rest = op("mod", whole, by)
     return op("/", minus(whole, rest), by), rest
 
@@ -140,11 +140,11 @@ def first(emitter: Emitter, segments: ir.Size, places: frozenset[Place]) -> ir.S
 
 def first_of(place: Place, segments: ir.Size) -> ir.Exp:
     """Return the first i with slope*i + offset >= 0."""
-    offset = expression(place.offset, {})
+    offset = expression(place.offset)
     if place.slope == 0:
         return ir.If(op("<=", ZERO, offset), ZERO, atom_of(segments))
     if place.slope == 1:
-        return expression(subtract(number(0), place.offset), {})
+        return expression(subtract(number(0), place.offset))
     whole, _ = divided(place.offset, place.slope)
     return minus(ZERO, whole)
 

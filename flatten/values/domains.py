@@ -10,11 +10,11 @@ Its kinds:
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.closed import length_at, start_at
+from nessie.lambda_cu.spaces.closed import INTS, length_at, start_at
 from nessie.lambda_cu.spaces.polynomials import Polynomial, name, number
 
 ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
@@ -105,33 +105,7 @@ def atom_of(size: ir.Size) -> ir.Atom:
 # Index arithmetic: total operators only, so simplification drops nothing that can fail --------------------
 
 
-def plus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
-    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-        return ir.Const(wrap(int(a.value) + int(b.value)), "int")
-    if a == ZERO:
-        return b
-    return a if b == ZERO else ir.Op("+", (a, b))
-
-
-def minus(a: ir.Exp, b: ir.Exp) -> ir.Exp:
-    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-        return ir.Const(wrap(int(a.value) - int(b.value)), "int")
-    if b == ZERO:
-        return a
-    return ZERO if isinstance(a, ir.Var) and a == b else ir.Op("-", (a, b))
-
-
-def wrap(exact: int) -> int:
-    """Wrap an exact sum or difference of two ints to 64 bits."""
-    return (exact + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def times(a: ir.Exp, b: ir.Exp) -> ir.Exp:
-    if ZERO in (a, b):
-        return ZERO
-    if a == ONE:
-        return b
-    return a if b == ONE else ir.Op("*", (a, b))
+plus, minus, times = INTS.plus, INTS.minus, INTS.times
 
 
 def inside(index: ir.Exp, length: ir.Exp) -> ir.Exp:
@@ -143,14 +117,14 @@ def size_form(size: ir.Size) -> Polynomial:
     return number(size) if isinstance(size, int) else name(size)
 
 
-def expression(form: Polynomial, names: Mapping[str, ir.Exp]) -> ir.Exp:
-    """Return the polynomial as an expression; `names` maps its names to expressions, other names are the host's."""
+def expression(form: Polynomial) -> ir.Exp:
+    """Return the polynomial, without a divisor, as an expression of the host."""
     assert form.divisor == 1
     result: ir.Exp = ZERO
     for monomial, c in sorted(form.terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
-        product: ir.Exp = ir.Const(abs(c), "int")
+        product: ir.Exp = INTS.number(abs(c))
         for factor in monomial:
-            product = times(product, names.get(factor, ir.Var(factor)))
+            product = times(product, ir.Var(factor))
         result = plus(result, product) if c > 0 else minus(result, product)
     return result
 

@@ -121,7 +121,7 @@ def closed_space(emitter: Emitter, domain: Domain, length: Steps, message: str =
     """Return the space of segments whose lengths have a form. It needs neither memory nor a scan. The message is that
     of more elements than there can be."""
     if on_host_only(length):
-        size = emitter.size(expression(length.get(PLAIN, NOTHING), {}))
+        size = emitter.size(expression(length.get(PLAIN, NOTHING)))
         size = max(0, size) if isinstance(size, int) else size          # where a check of the host fails
         return uniform(domain, size, product(emitter, size, domain.size, message))
     terms = terms_of(emitter, domain, length)

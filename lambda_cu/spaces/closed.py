@@ -89,7 +89,9 @@ class Ints:
     def minus(self, a: ir.Exp, b: ir.Exp) -> ir.Exp:
         if isinstance(a, ir.Const) and isinstance(b, ir.Const):
             return self.number(int(a.value) - int(b.value))
-        return a if b == self.number(0) else op("-", a, b)
+        if b == self.number(0):
+            return a
+        return self.number(0) if isinstance(a, ir.Var) and a == b else op("-", a, b)
 
     def times(self, a: ir.Exp, b: ir.Exp) -> ir.Exp:
         if isinstance(a, ir.Const) and isinstance(b, ir.Const):

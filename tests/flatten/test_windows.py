@@ -108,7 +108,7 @@ def test_blocks() -> None:
         for k in range(-1, 5):
             found = same(program, list(range(n)), k)
             if k < 1 or n % k:
-                assert fails(found, "BLOCKS makes parts of k elements")
+                assert fails(found, "BLOCKS makes parts of k >= 1 elements")
             else:
                 assert found == windows(list(range(n)), k, k)
 
@@ -118,7 +118,7 @@ def test_blocks_of_a_matrix() -> None:
     m = [[i * 10 + j for j in range(6)] for i in range(4)]
     assert same(program, m, 2) == [[[row[j:j + 2] for row in m[i:i + 2]] for j in (0, 2, 4)] for i in (0, 2)]
     assert same(program, [], 3) == []
-    assert fails(same(program, m, 4), "BLOCKS makes parts of k elements")
+    assert fails(same(program, m, 4), "BLOCKS makes parts of k >= 1 elements")
     assert fails(same(program, [[1, 2], [3]], 1), "rows must be of one length")
 
 

@@ -22,12 +22,14 @@ from nessie.lambda_cu.layout import layout_of
 from nessie.syntax.parser import parse_type
 
 ENTRIES = {             # an entry of each example, and its argument's type where that is open
-    "bfs": ("bfs", None), "dotp": ("dotp", "([float],[float])"), "mandelbrot": ("mandelbrot", None),
-    "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None), "pi": ("pi_by", None), "primes": ("primes", None),
-    "quickhull": ("quickhull", None), "quicksort": ("quicksort", "[int]"), "range_counts": ("range_counts", None),
-    "search_tree": ("queries", None),
+    "banded": ("banded", "([float],[float],int)"), "bfs": ("bfs", None), "blur": ("soft", None),
+    "dotp": ("dotp", "([float],[float])"), "jacobi": ("jacobi", None), "life": ("later", None),
+    "mandelbrot": ("mandelbrot", None), "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None),
+    "pi": ("pi_by", None), "primes": ("primes", None), "quickhull": ("quickhull", None),
+    "quicksort": ("quicksort", "[int]"), "range_counts": ("range_counts", None), "search_tree": ("queries", None),
     "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
-    "string_search": ("string_search", "([char],[char])"), "wordcount": ("wordcount", None),
+    "string_search": ("string_search", "([char],[char])"), "trmv": ("trmv", "([float],[float])"),
+    "wordcount": ("wordcount", None),
 }
 quick = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -76,4 +76,4 @@ def test_example_says_what_it_shows(path: Path) -> None:
 def test_there_are_examples() -> None:
     assert {path.stem for path in EXAMPLES} >= {
         "norm2", "dotp", "mxv", "sparse_mxv", "spmv", "quicksort", "primes", "string_search", "wordcount", "quickhull",
-        "mandelbrot", "bfs"}
+        "mandelbrot", "bfs", "trmv", "banded", "jacobi", "life", "blur"}

@@ -254,8 +254,12 @@ def test_skeletons(space: str, update_golden: bool) -> None:
 
 
 CALLS = {                               # of each example, with some data
+    "banded": ("1000", "banded({1.0 : i in [0:3 * data - 2]}, {float(i) : i in [0:data]}, 1)"),
     "bfs": ("{[mod(v * 7 + 1, 500), mod(v * 3 + 2, 500)] : v in [0:500]}", "bfs(data, 0)"),
+    "blur": ("{{float(i * j) : j in [0:60]} : i in [0:60]}", "soft(data)"),
     "dotp": ("{float(i) : i in [0:20000]}", "dotp(data, data)"),
+    "jacobi": ("60", "jacobi(plate(data), 2)"),
+    "life": ("{{mod(i * j, 2) : j in [0:60]} : i in [0:60]}", "next(data)"),
     "mandelbrot": ("50", "mandelbrot(data, data, data)"),
     "mxv": ("{{float(i * j) : j in [0:100]} : i in [0:100]}", "mxv(data, data[1])"),
     "norm2": ("{float(i) : i in [0:20000]}", "norm2(data)"),
@@ -270,6 +274,7 @@ CALLS = {                               # of each example, with some data
                    "sparse_mxv(data, {float(i) : i in [0:1000]})"),
     "spmv": ("differences(1000)", "spmv(data, {float(i) : i in [0:1000]})"),
     "string_search": ("{code_char(97 + mod(i * i, 5)) : i in [0:10000]}", "string_search(\"abba\", data)"),
+    "trmv": ("{float(i) : i in [0:200]}", "trmv({1.0 : i in [0:20100]}, data)"),
     "wordcount": ("{if mod(i, 7) == 0 then space else `a : i in [0:20000]}", "wordcount(data)"),
 }
 
