@@ -289,12 +289,13 @@ def fill(w: Writer, width: int) -> None:
 
 
 def copy(w: Writer) -> None:
-    """Operands: array, and the one whose elements it begins with, bytes of an element."""
+    """Operands: array, and the one whose elements it begins with, bytes of an element. The copied elements count."""
     to, of = w.slot(1, "ptr"), w.slot(2, "ptr")
     size = w.op("mul", w.part(of, "length"), w.operand(3))
     w.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {w.part(to, 'address', 'ptr')}, ptr {w.part(of, 'address', 'ptr')}, "
          f"i64 {size}, i1 false)")
+    w.add_state("elements", w.part(to, "length"))
     w.go(4)
 
 

@@ -54,7 +54,7 @@ def test_ctrl_c_tells_where_the_program_was() -> None:
     assert spin(2) == 1
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt, match=r"program:11:30[^$]*function spin"):
+    with pytest.raises(KeyboardInterrupt, match=r"program:11:25[^$]*function spin"):
         spin(200_000)
 
 
