@@ -15,6 +15,7 @@ from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import LIBRARY
 from nessie.cudagen.loops.text import parse, show
+from nessie.lambda_cu.text.parser import parse as parse_program
 
 HOST = """\
 plan K1(int n, float x, int[n + 1] offsets, char[n] xs) {
@@ -192,3 +193,20 @@ def test_plans_of_programs(name: str, target: str) -> None:
     for module in run_deep(modules):
         run_deep(lambda module=module: check(module))       # type: ignore[misc]
         assert parse(show(module)) == module
+
+
+@pytest.mark.parametrize("kind", ["firsts", "descending", "values"])
+@pytest.mark.parametrize("name", ["part", "low", "chunk", "row", "slots", "key", "offsets"])
+def test_sizes_of_what_is_sorted_may_have_any_name(name: str, kind: str) -> None:
+    results = "float" if kind == "values" else "int"
+    check(generate(parse_program(f"""\
+kernel K1 ({name} : int, xs : [float; {name}]) -> [{results}; {name}] {{
+  let o = ORDER {{ i => xs[i] using xs }} ({name}) {kind}
+  return o
+}}
+function main ({name} : int, xs : [float; {name}]) -> (n : int, o : [{results}; n]) {{
+  let o_1 : [{results}; {name}] = run K1 ({name}, xs)
+  return ({name}, o_1)
+}}
+entry main : [float] -> [{results}]
+"""), "cpu"))

@@ -67,6 +67,8 @@ def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: in
     plan = replace(plan, phases=(*phases, *made), results=(ArrayResult(result),) * len(kernel.returns))
     return Module((*(f for module in modules for f in module.functions), *functions), (plan,))
 
+SIZE, SEGMENTS = "all_elements", "all_segments"         # parameters
+
 
 @dataclass(frozen=True)
 class SortOfRows:
@@ -89,16 +91,18 @@ class SortOfRows:
         turned = "plain"
         if self.soac.descending:
             turned = "plain == greatest ? plain : not(plain)" if self.base == "float" else "not(plain)"
+        given, size = declared(self.size, SIZE), text_of(self.size, SIZE)
         return self.parsed(sort_text(self.name, turned=turned, **self.rows) + GATHER.format(
-            name=self.name, given=declared(self.size), type=self.base, width=width, size=show_exp(self.size)))
+            name=self.name, given=given, type=self.base, width=width, size=size))
 
     @property
     def rows(self) -> dict[str, str]:
         """What texts say of the rows and their keys."""
         flat = not self.offsets
-        return {"given": declared(self.size) if flat else f"{declared(self.segments)}int[] offsets, ",
-                "type": "int" if self.base == "float" else self.base, "segments": show_exp(self.segments),
-                "low": "0" if flat else "offsets[row]", "high": show_exp(self.size) if flat else "offsets[row + 1]",
+        size, segments = text_of(self.size, SIZE), text_of(self.segments, SEGMENTS)
+        return {"given": declared(self.size, SIZE) if flat else f"{declared(self.segments, SEGMENTS)}int[] offsets, ",
+                "type": "int" if self.base == "float" else self.base, "segments": segments,
+                "low": "0" if flat else "offsets[row]", "high": size if flat else "offsets[row + 1]",
                 "code": CODES[self.base].format("key")}
 
     def parsed(self, text: str) -> tuple[loops.Function, ...]:
@@ -137,7 +141,7 @@ class SortOfRows:
                   *(Buffer(name, "int", op("*", several, self.size)) for name in (parts, codes))),
             phase("joined", (counts, parts, codes, table), op("*", several, integer(firsts.PARTS))),
             phase("found", (counts, parts, codes, result), op("*", several, chunks))]
-        return made, self.firsts_functions(firsts.WHOLE, width=each, size=show_exp(self.size), parts=firsts.PARTS,
+        return made, self.firsts_functions(firsts.WHOLE, width=each, size=text_of(self.size, SIZE), parts=firsts.PARTS,
                                            counters=firsts.PARTS + 1, part_code=CODES[self.base].format("part_key"))
 
     def of_tables(self, result: str, table: str, heads: str) -> tuple[Buffer, ...]:
@@ -165,8 +169,14 @@ def passed(size: loops.Exp) -> tuple[loops.Exp, ...]:
     return (size,) if isinstance(size, loops.Name) else ()
 
 
-def declared(size: loops.Exp) -> str:
-    return f"int {size.name}, " if isinstance(size, loops.Name) else ""
+def declared(size: loops.Exp, name: str) -> str:
+    """The parameter of this name for the size."""
+    return f"int {name}, " if isinstance(size, loops.Name) else ""
+
+
+def text_of(size: loops.Exp, name: str) -> str:
+    """The size in a function's text: its parameter, whose name is none of the program's, or a constant."""
+    return name if isinstance(size, loops.Name) else show_exp(size)
 
 
 def named(*names: str) -> tuple[loops.Exp, ...]:

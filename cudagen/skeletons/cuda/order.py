@@ -81,7 +81,8 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
     if segments is not None:
         sort.by_segment(offsets, integer(segments) if isinstance(segments, int) else loops.Name(segments))
     sort.result(base, keys, result, soac.values)
-    plan = replace(made[0].plans[0], phases=(*phases, *sort.phases),
+    cells = max([module.plans[0].cells for module in made])
+    plan = replace(made[0].plans[0], phases=(*phases, *sort.phases), cells=cells,
                    results=(ArrayResult(result),) * len(kernel.returns))
     return Module((*(f for module in modules for f in module.functions), *sort.functions), (plan,))
 
