@@ -46,7 +46,7 @@ class Range(NamedTuple):
 
 ANY = Range()
 SIZE = Range(0, MOST)
-BOUNDED = Range(-2 ** 60, 2 ** 60)      # an int in a length: no sum of a few wraps
+BOUNDED = Range(-2 ** 61, 2 ** 61)      # an int in a length: no sum of a few wraps
 COUNTED = Range(0, 2 ** 31)             # a size whose indices are multiplied in a length
 DOUBLED = Range(0, 56)                  # a size for whose indices i there is 2^i, in products with i, too
 SOME = Range(1, MOST)           # the size of a domain that has an element

@@ -15,7 +15,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import EXPRESSIONS, children
 from nessie.lambda_cu.spaces import steps
 from nessie.lambda_cu.spaces.polynomials import name, number
-from nessie.lambda_cu.spaces.steps import INDEX, ONE, PLAIN, ZERO, NoForm, Steps, lift, minus, plus, times
+from nessie.lambda_cu.spaces.steps import INDEX, ONE, ZERO, NoForm, Steps, lift, minus, plus, times
 
 
 def step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str], bind: Callable[[ir.Exp], str]) -> Steps:
@@ -25,6 +25,7 @@ def step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str], bind: Callable
 
 
 def has_step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str]) -> bool:
+    """Has the expression a form? Parts of it get numbers in the ranges."""
     try:
         step_form(ranges, exp, host, lambda part: ranges.numbers.setdefault(part, f"#{len(ranges.numbers) + 1}"))
     except NoForm:
@@ -41,7 +42,8 @@ class Former:
         self.depth += 1
         if self.depth > DEEPEST:
             raise NoForm("the expression is too deep")
-        found = self.of_host(exp) or self.form_of(exp)
+        found = self.of_host(exp)
+        found = self.form_of(exp) if found is None else found
         self.depth -= 1
         return found
 
@@ -87,7 +89,7 @@ class Former:
 
     def choice(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp) -> Steps:
         match condition, then, orelse:
-            case ir.Op("<", (i, ir.Const(64))), ir.Op("lshift", (ir.Const(1), power)), ir.Const(0) if i == power:
+            case ir.Op("<", (i, ir.Const())), ir.Op("lshift", (ir.Const(1, "int"), power)), ir.Const(0) if i == power:
                 return steps.doubled(self.form(power))              # the library's 2^i
         return steps.choose(self.truth(condition), self.form(then), self.form(orelse))
 
@@ -115,7 +117,7 @@ class Former:
                 if self.at_most(greater, lesser):
                     return self.form(b)
                 return (steps.least if operator == "min" else steps.greatest)(self.form(a), self.form(b))
-            case "lshift" if inside_ints(EXACT[operator](self.interval(a), self.interval(b))):
+            case "lshift" if self.shifts(b) and self.stays_inside(operator, a, b):
                 return times(self.form(a), steps.doubled(self.form(b)))
             case "/" | "rem" | "mod" | "rshift":
                 return self.divided(operator, a, b)
@@ -147,7 +149,7 @@ class Former:
                 return steps.not_negative(minus(self.form(b), self.form(a)))
             case ir.Op("<", (a, b)) | ir.Op(">", (b, a)):
                 return steps.not_negative(minus(minus(self.form(b), self.form(a)), lift(ONE)))
-            case ir.Op("==" | "/=" as operator, (a, ir.Const(int(value)))) if found := self.remainder(a):
+            case ir.Op("==" | "/=" as operator, (a, ir.Const(int(value), "int"))) if found := self.remainder(a):
                 dividend, divisor = found
                 equal = steps.residue(dividend, divisor, value) if 0 <= value < divisor else {}
                 return equal if operator == "==" else minus(lift(ONE), equal)
@@ -160,9 +162,9 @@ class Former:
     def remainder(self, exp: ir.Exp) -> tuple[Steps, int] | None:
         """Return dividend and divisor of a remainder that is not negative."""
         match self.ranges.defined(exp):
-            case ir.Op("rem" | "mod" as operator, (a, ir.Const(int(divisor)))) if divisor > 1:
+            case ir.Op("rem" | "mod" as operator, (a, ir.Const(int(divisor), "int"))) if divisor > 1:
                 return (self.form(a), divisor) if operator == "mod" or self.interval(a)[0] >= 0 else None
-            case ir.Op("and", (a, ir.Const(1))):
+            case ir.Op("and", (a, ir.Const(1, "int"))):
                 return self.form(a), 2
         return None
 
@@ -178,14 +180,13 @@ class Former:
                 return self.at_most(more, less)
         return holds(self.ranges, ir.Op("<=", (a, b)))
 
+    def shifts(self, count: ir.Exp) -> bool:
+        low, high = self.interval(count)
+        return low >= 0 and high <= 63
+
     def stays_inside(self, operator: str, a: ir.Exp, b: ir.Exp) -> bool:
         """Is the result never beyond the ints?"""
         return inside_ints(EXACT[operator](self.interval(a), self.interval(b)))
 
     def interval(self, exp: ir.Exp) -> tuple[int, int]:
         return self.ranges.interval(exp) or INTS
-
-
-def on_host_only(form: Steps) -> bool:
-    """Is the form the same for all elements?"""
-    return all(kind == PLAIN and all(INDEX not in monomial for monomial, _ in exp.terms) for kind, exp in form.items())

@@ -24,6 +24,8 @@ from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import name as named
 from nessie.mono import nodes as mono
 
+TOO_GREAT = "A length is computed from an int that is greater than 2^61, or less than -2^61."
+TOO_MANY_ROWS = "A length multiplies positions, of which there are more than 2^31."
 LengthAt = Callable[[At, Context], ir.Exp]
 
 
@@ -54,7 +56,7 @@ def closed_length(t: Translator, domain: Domain, length_at: LengthAt, message: s
                 return None
             if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
                 return None
-            presume(emitter, domain, presumed, message, exp.origin)
+            presume(emitter, domain, presumed, exp.origin)
             if not surely:
                 check_least(emitter, domain, lengths_at(emitter, domain.size, terms_of(emitter, domain, form)), message,
                             exp.origin)
@@ -81,12 +83,12 @@ def presumptions(emitter: Emitter, domain: Domain, length_at: LengthAt) -> Itera
         yield {**presumed, domain.size: DOUBLED}
 
 
-def presume(emitter: Emitter, domain: Domain, presumed: dict[str, Range], message: str, origin: Origin) -> None:
+def presume(emitter: Emitter, domain: Domain, presumed: dict[str, Range], origin: Origin) -> None:
     """Check that the names of the host are in these ranges, if the domain has elements."""
     for name, known in presumed.items():
         low, high = ir.Const(known.least, "int"), ir.Const(known.most, "int")
         small = where_some(domain, [op("<=", low, ir.Var(name)), op("<=", ir.Var(name), high)])
-        emitter.require(small, TOO_MANY if name == domain.size else message, origin)
+        emitter.require(small, {BOUNDED: TOO_GREAT, COUNTED: TOO_MANY_ROWS}.get(known, TOO_MANY), origin)
         emitter.tables.bounded.setdefault(name, {})[domain] = known
 
 

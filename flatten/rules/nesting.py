@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.rules.checked_scalars import checked_scalar
 from nessie.flatten.rules.folding import reduce, scan
 from nessie.flatten.rules.lengths import closed_length
@@ -70,9 +71,9 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
                 exp: mono.Prim) -> Domain | None:
     """Return the space of the source's elements in rows of these lengths, if the lengths have a closed form: the rows
     need no bounds, and the host checks that they are as long as the source. Their number of elements is the source's,
-    whose name must not be that of the number of rows, too."""
+    which must not be that of the number of rows, too."""
     size = source.space.size
-    if isinstance(size, int) or size == space.size:
+    if size == space.size:
         return None
 
     def length_at(at: At, context: Context) -> ir.Exp:
@@ -83,7 +84,9 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
     if form is None:
         return None
     rows = closed_space(t.emitter, space, form, message)
-    t.emitter.require(op("==", atom_of(rows.size), ir.Var(size)), message, exp.origin)
+    as_long = op("==", atom_of(rows.size), atom_of(size))
+    if not holds(t.emitter.host().ranges, as_long):
+        t.emitter.require(as_long, message, exp.origin)
     assert isinstance(rows.space, ir.Uniform | ir.Closed)
     return segments(space, replace(rows.space, total=size))
 

@@ -1,7 +1,8 @@
 """Spaces whose lengths are step polynomials of the position: the names of the host that their terms mention, and the
 least and the greatest length, which the host knows.
 
-A place slope*i + offset >= 0 becomes the first segment from which on it holds, between 0 and the number of segments.
+A place slope*i + offset >= 0 becomes the first segment from which on it holds, between 0 and the number of segments. A
+name of the host that may be any int is taken as near as FAR there: a place that far away holds everywhere or nowhere.
 A quotient keeps an offset between 0 and its divisor; what is whole of it joins the other coefficients.
 
 The least and the greatest length lie at an end, or on either side of a place, if lengths are linear between places; at
@@ -9,23 +10,37 @@ an end if they only rise or only fall.
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from nessie.flatten.ranges.intervals import INTS, Interval, inside_ints
+from nessie.flatten.ranges.intervals import INTS, Interval
 from nessie.flatten.ranges.ranges import MOST, Ranges
+from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import ONE, ZERO, Domain, atom_of, expression, minus, op, plus, times
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.spaces.closed import length_at
-from nessie.lambda_cu.spaces.polynomials import Polynomial, binomials, constant, number, powers, subtract
-from nessie.lambda_cu.spaces.steps import INDEX, Kind, NoForm, Place, Steps, cases
+from nessie.lambda_cu.spaces.polynomials import (
+    Monomial,
+    Polynomial,
+    binomials,
+    constant,
+    number,
+    polynomial,
+    powers,
+    subtract,
+)
+from nessie.lambda_cu.spaces.steps import INDEX, MOST_CASES, Kind, NoForm, Place, Steps, cases
+from nessie.lambda_cu.spaces.steps import ZERO as NONE
 
 if TYPE_CHECKING:
     from nessie.flatten.values.emitter import Emitter
 
 MOST_PLACES = 4                 # a space with more is irregular: each place is a part of every start
 MOST_POWER = 3
-ZERO_FORM = number(0)
+NEAR, FAR, MOST_FAR = 2 ** 55, 2 ** 61, 2 ** 62         # of offsets: a place that is FAR holds everywhere or nowhere
+STEEPEST = 2 ** 6               # since there are at most 2^48 segments
 
 
 # Is it one? ---------------------------------------------------------------------------------------
@@ -33,16 +48,32 @@ ZERO_FORM = number(0)
 
 def require_closed(form: Steps, ranges: Ranges) -> None:
     """Raise NoForm unless the host can compute all that the terms need, and the sums have a closed form."""
-    if len({kind.places for kind in form if kind.places}) > MOST_PLACES:
+    places = {place for kind in form for place in kind.places}
+    if len({kind.places for kind in form if kind.places}) > MOST_PLACES or len(places) > MOST_CASES:
         raise NoForm("there are too many places")
+    if not all(place.slope < STEEPEST and is_exact(place.offset, ranges) for place in places):
+        raise NoForm("a place may lie beyond the ints")
     for kind, exp in form.items():
         if len(powers(exp, INDEX)) > MOST_POWER + 1 or any(c.divisor > 1 for c in binomials(exp, INDEX)):
             raise NoForm("the power is too high")
         if kind.quotient and (kind.quotient.slope > 1 or len(powers(exp, INDEX)) > 1):
             raise NoForm("a quotient has a slope or a factor of its own")
-        exact = [place.offset for place in kind.places] + ([kind.quotient.offset] if kind.quotient else [])
-        if any(not inside_ints(bounds(ranges, offset)) for offset in exact):
-            raise NoForm("a place may lie beyond the ints")
+        if kind.quotient and not is_near(bounds(ranges, kind.quotient.offset), MOST_FAR):
+            raise NoForm("a quotient may lie beyond the ints")
+
+
+def is_exact(offset: Polynomial, ranges: Ranges) -> bool:
+    """Does the host find the place of this offset, where names are as near as FAR?"""
+    far = [monomial for monomial, _ in offset.terms if not is_near(ranges.product(monomial), FAR)]
+    if not far:
+        return is_near(bounds(ranges, offset), MOST_FAR)
+    (monomial, *others), rest = far, polynomial([term for term in offset.terms if term[0] not in far])
+    return (not others and len(monomial) == 1 and dict(offset.terms)[monomial] in (1, -1)
+            and is_near(bounds(ranges, rest), NEAR))
+
+
+def is_near(found: Interval, most: int) -> bool:
+    return -most <= found[0] and found[1] <= most
 
 
 def bounds(ranges: Ranges, exp: Polynomial) -> Interval:
@@ -81,8 +112,8 @@ def moves(form: Steps, ranges: Ranges) -> Interval:
 def doubles_everywhere(form: Steps, ranges: Ranges) -> bool:
     """Is each length at least 2^i, give or take a number, and does none fall? So of 56 segments the last alone has more
     elements than there can be."""
-    doubling = [constant(c) or 0 for c in binomials(form.get(Kind(doubling=True), ZERO_FORM), INDEX)]
-    first = constant(binomials(form.get(Kind(), ZERO_FORM), INDEX)[0])
+    doubling = [constant(c) or 0 for c in binomials(form.get(Kind(doubling=True), NONE), INDEX)]
+    first = constant(binomials(form.get(Kind(), NONE), INDEX)[0])
     return max(doubling) >= 1 and first is not None and abs(first) < MOST and moves(form, ranges)[0] >= 0
 
 
@@ -93,24 +124,27 @@ def terms_of(emitter: Emitter, domain: Domain, form: Steps) -> tuple[ir.Term, ..
     """Return the terms, and emit what the host computes for them, once."""
     key = domain, frozenset(form.items())
     if key not in emitter.tables.terms:
-        emitter.tables.terms[key] = new_terms(emitter, domain.size, form)
+        places = {kind.places for kind in form}
+        ranges = Context(emitter, domain).ranges
+        emitter.tables.terms[key] = new_terms(emitter, form, {
+            of: first(emitter, domain.size, of, ranges) for of in sorted(places, key=repr)})
     return emitter.tables.terms[key]
 
 
-def new_terms(emitter: Emitter, segments: ir.Size, form: Steps) -> tuple[ir.Term, ...]:
-    rows: dict[tuple[frozenset[Place], bool], list[list[ir.Exp]]] = {}
+def new_terms(emitter: Emitter, form: Steps, firsts: Mapping[frozenset[Place], ir.Size]) -> tuple[ir.Term, ...]:
+    rows: dict[tuple[ir.Size, bool], list[list[ir.Exp]]] = {}
     floors: list[ir.Term] = []
     for kind, exp in form.items():
+        place = firsts[kind.places]
         coefficients = [expression(coefficient) for coefficient in binomials(exp, INDEX)]
         if (quotient := kind.quotient) is not None:
             whole, rest = divided(quotient.offset, quotient.divisor)
             if quotient.slope:
-                floors.append(ir.Floor(first(emitter, segments, kind.places), emitter.size(coefficients[0]),
-                                       emitter.size(rest), quotient.divisor))
+                floors.append(ir.Floor(place, emitter.size(coefficients[0]), emitter.size(rest), quotient.divisor))
             coefficients = [times(coefficients[0], whole)]
-        rows.setdefault((kind.places, kind.doubling), []).append(coefficients)
-    found = [ir.Binomial(first(emitter, segments, places), tuple([emitter.size(c) for c in summed(row)]), doubling)
-             for (places, doubling), row in rows.items()]
+        rows.setdefault((place, kind.doubling), []).append(coefficients)
+    found = [ir.Binomial(place, tuple([emitter.size(c) for c in summed(row)]), doubling)
+             for (place, doubling), row in rows.items()]
     return (*[term for term in found if any(term.coefficients)], *floors) or (ir.Binomial(0, (0,)),)
 
 
@@ -121,32 +155,44 @@ def summed(rows: list[list[ir.Exp]]) -> list[ir.Exp]:
 
 def divided(exp: Polynomial, divisor: int) -> tuple[ir.Exp, ir.Exp]:
     """Return exp/divisor, rounded down, and the remainder, which is not negative."""
-    value, by = constant(exp), ir.Const(divisor, "int")
+    value = constant(exp)
     if value is not None:
         return ir.Const(value // divisor, "int"), ir.Const(value % divisor, "int")
-    whole = expression(exp)
-    rest = op("mod", whole, by)
-    return op("/", minus(whole, rest), by), rest
+    return floored(expression(exp), divisor)
 
 
-def first(emitter: Emitter, segments: ir.Size, places: frozenset[Place]) -> ir.Size:
+def floored(exp: ir.Exp, divisor: int) -> tuple[ir.Exp, ir.Exp]:
+    by = ir.Const(divisor, "int")
+    rest = op("mod", exp, by)
+    return op("/", minus(exp, rest), by), rest
+
+
+def first(emitter: Emitter, segments: ir.Size, places: frozenset[Place], ranges: Ranges) -> ir.Size:
     """Return the first segment from which on all the places hold; the number of segments where there is none."""
     if not places:
         return 0
-    later = [first_of(place, segments) for place in sorted(places, key=repr)]
+    later = [first_of(place, segments, ranges) for place in sorted(places, key=repr)]
     (last,) = later if len(later) == 1 else (reduce(lambda a, b: op("max", a, b), later),)
     return emitter.size(op("min", atom_of(segments), op("max", ZERO, last)), "first")
 
 
-def first_of(place: Place, segments: ir.Size) -> ir.Exp:
+def first_of(place: Place, segments: ir.Size, ranges: Ranges) -> ir.Exp:
     """Return the first i with slope*i + offset >= 0."""
-    offset = expression(place.offset)
+    far = {named for (named,), _ in linear_terms(place.offset) if not is_near(ranges.product((named,)), FAR)}
+    within = {named: op("max", ir.Const(-FAR, "int"), op("min", ir.Const(FAR, "int"), ir.Var(named))) for named in far}
     if place.slope == 0:
-        return ir.If(op("<=", ZERO, offset), ZERO, atom_of(segments))
+        return ir.If(op("<=", ZERO, substitute(expression(place.offset), within)), ZERO, atom_of(segments))
     if place.slope == 1:
-        return expression(subtract(number(0), place.offset))
-    whole, _ = divided(place.offset, place.slope)
+        return substitute(expression(subtract(number(0), place.offset)), within)
+    value = constant(place.offset)
+    if value is not None:
+        return ir.Const(-(value // place.slope), "int")
+    whole, _ = floored(substitute(expression(place.offset), within), place.slope)
     return minus(ZERO, whole)
+
+
+def linear_terms(exp: Polynomial) -> list[tuple[Monomial, int]]:
+    return [(monomial, c) for monomial, c in exp.terms if len(monomial) == 1]
 
 
 # Its bounds ---------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ class Context:
         bounded = self.emitter.tables.bounded.get(name, {})
         found = meet(found, self.presumed.get(name, ANY))
         while domain is not None and domain is not HOST:
-            if name in sizes_with_elements(domain):
+            if name in sizes_with_elements(domain) and found.most > 0:
                 most = self.emitter.at_most.get(name)
                 found = meet(found, SOME if most is None else SOME._replace(above=(most,)))
             found = meet(found, bounded.get(domain, ANY))

@@ -16,7 +16,7 @@ from dataclasses import replace
 from nessie.base.source import Origin
 from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import MOST, MOST_BITS, SIZE, Range
-from nessie.flatten.ranges.step_forms import on_host_only, step_form
+from nessie.flatten.ranges.step_forms import step_form
 from nessie.flatten.values.closed import require_closed, terms_of
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import (
@@ -37,14 +37,14 @@ from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.closed import about, start_at
 from nessie.lambda_cu.spaces.polynomials import Polynomial, names
-from nessie.lambda_cu.spaces.steps import PLAIN, NoForm, Steps
+from nessie.lambda_cu.spaces.steps import PLAIN, NoForm, Steps, on_host_only
+from nessie.lambda_cu.spaces.steps import ZERO as NOTHING
 
 INT = "int"
 ENOUGH = ir.Const(2 ** 61, INT)
 SATURATED = ir.Thunk(("x", "y"), op("min", ir.Op("+", (ir.Var("x"), ir.Var("y"))), ENOUGH))     # sums that never wrap
 TOO_MANY = "The sequences together have more elements than there can be."
 INT_BITS = 62
-NOTHING = Polynomial(())
 NOTHING_PRESUMED: Mapping[str, Range] = {}
 
 

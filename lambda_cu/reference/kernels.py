@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nessie.base.values import DTYPES
+from nessie.base.widths import FULL
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import thunks
 from nessie.lambda_cu.reference.context import Context
@@ -235,10 +237,9 @@ class Launch:
         """Return the term of a length for each of these segments; starts are sums, added up one by one."""
         match term:
             case ir.Binomial(_, coefficients, doubling):
-                value, chosen = np.zeros_like(s), np.ones_like(s)
+                value = np.zeros_like(s)
                 for k, c in enumerate(coefficients):
-                    value += self.size(c) * chosen
-                    chosen = chosen * (s - k) // (k + 1)
+                    value += self.size(c) * np.array([FULL.wrapped(comb(at, k)) for at in s.tolist()], np.int64)
                 value = value << np.minimum(s, 63) if doubling else value
             case ir.Floor(_, factor, offset, divisor):
                 value = self.size(factor) * ((s + self.size(offset)) // divisor)

@@ -19,16 +19,18 @@ number is multiplication by its inverse modulo 2^64:
     C(x,2k)   = C(x/2,k) * ((x - 1) or 1) * ((x - 3) or 1) * ... / (1*3*...*(2k - 1))
     C(x,2k+1) = C(x,2k) * (x - 2k) / (2k + 1)
 
-A total is exact if it is an int, which its value in floats tells (`about`): the two differ by less than a word unless a
-length leaves the ints. There the sum of quotients is y*(y - m)/(2*m), which differs from G(y) by at most m/8.
+A total is exact if it is an int, which its value in floats tells (`about`): it is wrong by less than a word.
 
 These are the rules of Pizzuti, Steuwer and Dubach, *Position-Dependent Arrays* (FHPNC 2019), section 5.3, corrected
 (docs/errata.md), and with the sums that they lack.
 """
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from functools import reduce
 from math import comb, factorial, prod
+from typing import Any
 
 from nessie.lambda_cu import nodes as ir
 
@@ -42,7 +44,7 @@ def length_at(space: ir.Segmented, segment: ir.Exp) -> ir.Exp:
         case ir.Uniform(_, length, _):
             return INTS.size(length)
         case ir.Closed(_, terms, _):
-            return INTS.sum([from_place(term, segment, term_at(term, segment)) for term in terms])
+            return INTS.sum([counted_from(term, segment, term_at(term, segment)) for term in terms])
         case ir.Irregular(_, offsets, _):
             return INTS.minus(ir.Read(offsets, INTS.plus(segment, ONE)), ir.Read(offsets, segment))
     raise TypeError(space)
@@ -76,26 +78,30 @@ class Ints:
         """Return the int that the value is modulo 2^64."""
         return ir.Const((value + WORD // 2) % WORD - WORD // 2, "int")
 
+    def folded(self, of: Callable[[Any, Any], Any], a: ir.Const, b: ir.Const) -> ir.Const:
+        """Return the result on constants."""
+        return self.number(of(a.value, b.value))
+
     def size(self, size: ir.Size) -> ir.Exp:
         return self.number(size) if isinstance(size, int) else ir.Var(size)
 
     def plus(self, a: ir.Exp, b: ir.Exp) -> ir.Exp:
         if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-            return self.number(int(a.value) + int(b.value))
+            return self.folded(operator.add, a, b)
         if a == self.number(0):
             return b
         return a if b == self.number(0) else op("+", a, b)
 
     def minus(self, a: ir.Exp, b: ir.Exp) -> ir.Exp:
         if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-            return self.number(int(a.value) - int(b.value))
+            return self.folded(operator.sub, a, b)
         if b == self.number(0):
             return a
         return self.number(0) if isinstance(a, ir.Var) and a == b else op("-", a, b)
 
     def times(self, a: ir.Exp, b: ir.Exp) -> ir.Exp:
         if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-            return self.number(int(a.value) * int(b.value))
+            return self.folded(operator.mul, a, b)
         if self.number(0) in (a, b):
             return self.number(0)
         if a == self.number(1):
@@ -147,25 +153,26 @@ class Floats(Ints):
     def size(self, size: ir.Size) -> ir.Exp:
         return self.number(size) if isinstance(size, int) else op("float", ir.Var(size))
 
+    def folded(self, of: Callable[[Any, Any], Any], a: ir.Const, b: ir.Const) -> ir.Const:
+        return ir.Const(float(of(a.value, b.value)), "float")
+
     def quotient(self, a: ir.Exp, divisor: int) -> ir.Exp:
-        value = a.value if isinstance(a, ir.Const) else None
-        return op("/", a, self.number(divisor)) if value is None else ir.Const(float(value) / divisor, "float")
+        if isinstance(a, ir.Const):
+            return self.folded(operator.floordiv, a, self.number(divisor))
+        return op("float", op("floor", op("/", a, self.number(divisor))))
 
     def power_of_two(self, x: ir.Exp) -> ir.Exp:
         last = op("min", op("trunc", x), ir.Const(MOST_SHIFT - 1, "int"))
         return op("float", op("lshift", ONE, last))
 
-    def floor_sum(self, y: ir.Exp, divisor: int) -> ir.Exp:
-        return self.quotient(self.times(y, self.minus(y, self.number(divisor))), 2 * divisor)
-
     def binomial(self, x: ir.Exp, k: int) -> ir.Exp:
         one: ir.Exp = self.number(1)
         falling = reduce(self.times, [self.minus(x, self.number(below)) for below in range(k)], one)
-        return self.quotient(falling, factorial(k)) if k > 1 else falling
+        return self.times(falling, ir.Const(1 / factorial(k), "float"))
 
 
-def op(operator: str, *arguments: ir.Exp) -> ir.Exp:
-    return ir.Op(operator, arguments)
+def op(name: str, *arguments: ir.Exp) -> ir.Exp:
+    return ir.Op(name, arguments)
 
 
 INTS, FLOATS = Ints(), Floats()
@@ -175,7 +182,7 @@ ZERO, ONE = INTS.number(0), INTS.number(1)
 # Terms --------------------------------------------------------------------------------------------
 
 
-def from_place(term: ir.Term, segment: ir.Exp, value: ir.Exp) -> ir.Exp:
+def counted_from(term: ir.Term, segment: ir.Exp, value: ir.Exp) -> ir.Exp:
     return value if term.first == 0 else ir.If(op(">=", segment, INTS.size(term.first)), value, ZERO)
 
 

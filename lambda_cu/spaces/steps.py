@@ -72,9 +72,9 @@ def total(terms: Iterable[tuple[Kind, Polynomial]]) -> Steps:
     return {kind: exp for kind, exp in found.items() if exp.terms}
 
 
-def plus(a: Steps, b: Steps, times: int = 1) -> Steps:
-    """Return a + times * b."""
-    return total([*a.items(), *[(kind, multiply(exp, number(times))) for kind, exp in b.items()]])
+def plus(a: Steps, b: Steps, factor: int = 1) -> Steps:
+    """Return a + factor * b."""
+    return total([*a.items(), *[(kind, multiply(exp, number(factor))) for kind, exp in b.items()]])
 
 
 def minus(a: Steps, b: Steps) -> Steps:
@@ -113,6 +113,11 @@ def implies(a: Place, b: Place) -> bool:
 def step(place: Place) -> Steps:
     """Return 1 from the place on, 0 before it."""
     return {Kind(last_places([place])): ONE}
+
+
+def on_host_only(exp: Steps) -> bool:
+    """Is the expression the same for all i?"""
+    return all(kind == PLAIN and all(INDEX not in monomial for monomial, _ in p.terms) for kind, p in exp.items())
 
 
 # Conditions ---------------------------------------------------------------------------------------

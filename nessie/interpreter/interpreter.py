@@ -350,10 +350,11 @@ def apply_primitive(world: World, name: str, types: tuple[Type, ...], argument: 
         case "_draw":
             world.charge(1)
             return wrap(world.draw())
-        case "_precision" | "_digits" | "_steps":
+        case "_precision" | "_bits" | "_digits" | "_steps":
             world.charge(1)
             widths = world.widths
-            return {"_precision": widths.precision, "_digits": widths.digits, "_steps": 2.0 ** widths.precision}[name]
+            return {"_precision": widths.precision, "_bits": widths.ints, "_digits": widths.digits,
+                    "_steps": 2.0 ** widths.precision}[name]
         case "rand_seed":
             world.effects.allow(name)
             world.state = world.seeded = mix(argument)

@@ -205,6 +205,7 @@ SPECIALS = (
     derived("zero", "a -> a" + NUMBER, "The 0 of the number's type."),
     derived("rand", "a -> a" + NUMBER, "A random number from 0 up to, but not including, v. Checked: v > 0."),
     derived("_precision", "a -> int" + NUMBER, "The bits of a float's fraction, 53 or 24."),
+    derived("_bits", "a -> int" + NUMBER, "The bits of an int, 64 or 32."),
     derived("_steps", "a -> _real" + NUMBER, "2 to that power."),
     derived("_digits", "a -> int" + NUMBER, "The digits of a float as text, 8 or 7."),
     derived("float_num", "a -> float" + NUMBER, "An int or a float as a float."),

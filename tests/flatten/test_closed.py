@@ -8,6 +8,7 @@ import pytest
 from amounts import many
 from executors import QUICK, Compiled, Failed, agree, outcome
 
+from nessie.base.widths import Widths
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_can_fail, space_of
 
@@ -134,6 +135,8 @@ DENSE = {
     "windows": ("v", "[int] -> [int]", "{sum(subseq(v, i, i + 3)) : i in [0:#v - 2]}", ([3, 1, 4, 1, 5],)),
     "halves": ("v", "[int] -> [int]", "{sum(take(v, i / 2)) : i in [0:#v]}", ([3, 1, 4, 1, 5],)),
     "squares": ("n", "int -> [int]", "{sum([0:i*i]) : i in [0:n]}", (5,)),
+    "a triangle of a literal": ("x", "[int] -> [int]",
+                                "{sum(r) : r in partition([1, 2, 3, 4, 5, 6], {i + 1 : i in [0:#x]})}", ([1, 2, 3],)),
     "rows of two": ("v", "[int] -> [int]", "{sum(r) : r in partition(v, dist(2, #v / 2))}", ([3, 1, 4, 1],)),
 }
 
@@ -187,8 +190,53 @@ def test_nothing_is_checked_where_there_are_no_elements(body: str) -> None:
 def test_a_great_int_of_the_host_is_the_interpreters() -> None:
     program = Compiled("function main(v, b) : ([int], int) -> [int] = "
                        "let n = #v in {sum({v[j] : j in [max(0, i-b):min(n, i+b+1)]}) : i in [0:n]};")
-    assert same(program, [1, 2, 3], 2 ** 59) == [6, 6, 6]
-    assert isinstance(same(program, [1, 2, 3], 2 ** 63 - 1), Failed)
+    assert same(program, [1, 2, 3], 2 ** 61) == [6, 6, 6]
+
+
+WIDE = {                # with ints of the host that may be any
+    "if i <= c then i else 0": [5, 2 ** 63 - 1, -2 ** 63], "if c >= i then i else 0": [3, 2 ** 63 - 1, -2 ** 63],
+    "if 3*i <= c then i else 0": [7, 2 ** 63 - 1, 2 ** 63 - 2], "min(i, c)": [2, 2 ** 62, 2 ** 63 - 1],
+    "if c >= 0-3*i then i else 0": [-4, -2 ** 63, -2 ** 63 + 1], "max(0, min(i, c))": [2 ** 63 - 1, -2 ** 63],
+    "if i < c then i else 0": [2 ** 63 - 1, -2 ** 63], "if i == c then 2 else 1": [3, 2 ** 63 - 1, -2 ** 63],
+    "max(i, min(c, 7))": [4, 2 ** 63 - 1, -2 ** 63]}
+
+
+@pytest.mark.parametrize("length", WIDE)
+def test_any_int_of_the_host(length: str) -> None:
+    program = Compiled(f"function main(c, n) : (int, int) -> [int] = {{sum([0:{length}]) : i in [0:n]}};")
+    assert is_closed(program)
+    for c in WIDE[length]:
+        for n in (0, 1, 6):
+            assert not isinstance(same(program, c, n), Failed)
+
+
+def test_an_int_that_is_too_great_is_told() -> None:
+    program = Compiled("function main(v, b) : ([int], int) -> [int] = {#[i:min(#v, i + b)] : i in [0:#v]};")
+    assert same(program, [1, 2, 3], 2 ** 61) == [3, 2, 1]
+    for executor in QUICK:
+        found = outcome(program, executor, ([1, 2, 3], 2 ** 61 + 1))
+        assert isinstance(found, Failed) and "greater than 2^61" in found.message
+
+
+def test_many_places_are_irregular() -> None:
+    conditions = " + ".join(f"(if i >= {a} and i >= {b} then i else 0)" for a, b in ("ab", "cd", "eg"))
+    program = Compiled("function main(a, b, c, d, e, g, n) : (int, int, int, int, int, int, int) -> [int] = "
+                       f"{{sum([0:{conditions}]) : i in [0:n]}};")
+    assert not is_closed(program)
+    same(program, 1, 2, 3, 2, 4, 0, 6)
+
+
+def test_quotients_of_great_factors() -> None:
+    program = Compiled("function main(n) : int -> [int] = "
+                       "{sum([0:5 - 1125899906842624 * (i / 2097152)]) : i in [0:n]};")
+    assert same(program, 4) == [10, 10, 10, 10]
+
+
+def test_powers_of_two_wrap_at_the_programs_width() -> None:
+    for widths, bits in ((Widths(64, 64), 64), (Widths(64, 32), 32)):
+        program = Compiled("function main(n) : int -> [int] = {2^i : i in [0:n]};", widths=widths)
+        wrapped = [widths.wrapped(2 ** i) for i in range(bits + 3)]
+        assert same(program, bits + 3) == wrapped and wrapped[-1] == 0
 
 
 # Random lengths -----------------------------------------------------------------------------------------

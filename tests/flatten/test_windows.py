@@ -129,11 +129,20 @@ def test_blocks_of_a_matrix() -> None:
     ("pad_with(v, -1, 3, 0)", "must not be negative"), ("pad(drop(v, 3), 1, 0, mirror)", "use pad_with"),
     ("pad(v, 1, 1, (i, n) => i)", "out of bounds"),
     ("flatten(slide2([v, [1]], 1, 1)[0][0])", "rows must be of one length"),
+    ("pad(v, 9223372036854775807, 9223372036854775807, clamp)", "PAD makes more elements than there can be"),
+    ("pad_with(v, 9223372036854775807, 1, 0)", "PAD makes more elements than there can be"),
     ("slice(v, 2, 5)", "Bounds error for function SUBSEQ"),
 ])
 def test_what_fails(call: str, message: str) -> None:
     program = Compiled(f"function main(v) : [int] -> int = #({call});")
     assert fails(same(program, [1, 2, 3]), message)
+
+
+@pytest.mark.parametrize("body", ["{slide(v, 3, 1) : v in [[1, 2], [4, 5], [3, 4]]}",
+                                  "slide2([[1, 2], [4, 5]], 3, 1)[0]",
+                                  "blocks2([] [int], 2)[0]", "slide2([] [int], 1, 1)[0]"])
+def test_no_windows_at_all(body: str) -> None:
+    same(Compiled(f"function main(n) : int -> int = #({body});"), 0)
 
 
 @pytest.mark.parametrize("body", ["{sum(w) : w in slide(v, 3, 1)}", "{sum(w) : w in slide(v, 4, 2)}",

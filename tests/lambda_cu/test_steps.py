@@ -110,7 +110,7 @@ def compare(space: ir.Closed, form: Steps, env: Env, of: Callable[[int, Env], in
         assert evaluated(starts, {"s": i}) == start
         start += expected
     assert evaluated(starts, {"s": SEGMENTS}) == start
-    assert abs(evaluated(about(space), {}) - start) <= 1e-6 * abs(start) + 100
+    assert abs(evaluated(about(space), {}) - start) <= 1e-9 * abs(start) + 1e-3
 
 
 @pytest.mark.parametrize("k", range(7))

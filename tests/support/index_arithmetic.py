@@ -1,6 +1,7 @@
 """Evaluates expressions of index arithmetic (lambda_cu.spaces.closed): ints that wrap, and floats."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ def wrapped(exact: int) -> int:
 MEANINGS: dict[str, Callable[..., int]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "min": min, "max": max,
     "/": lambda a, b: abs(a) // b * (1 if a >= 0 else -1), "rshift": lambda a, b: a >> b, "lshift": lambda a, b: a << b,
-    "or": lambda a, b: a | b, ">=": lambda a, b: a >= b, "float": float, "trunc": int,
+    "or": lambda a, b: a | b, ">=": lambda a, b: a >= b, "float": float, "trunc": int, "floor": math.floor,
 }
 
 

@@ -244,6 +244,10 @@ def precision(make: Maker, type_: Type, x: Name) -> Exp:
     return integer(make.environment.widths.precision)
 
 
+def bits(make: Maker, type_: Type, x: Name) -> Exp:
+    return integer(make.environment.widths.ints)
+
+
 def steps(make: Maker, type_: Type, x: Name) -> Exp:
     return Const(2.0 ** make.environment.widths.precision, REAL)
 
@@ -378,6 +382,6 @@ MAKERS: dict[str, Callable[..., Exp]] = {
     "_least": least, "_greatest": greatest, "one": one, "zero": zero, "float_num": float_num,
     "int_to_any": int_to_any, "float_to_any": float_to_any, "_code": code, "rand": rand, "_label": label,
     "_place": place, "_ordered": ordered,
-    "_precision": precision, "_steps": steps, "_digits": digits,
+    "_precision": precision, "_bits": bits, "_steps": steps, "_digits": digits,
 }
 ARITY = {"eql": 2, "_string_limited": 2, "int_to_any": 2, "float_to_any": 2}
