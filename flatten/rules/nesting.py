@@ -71,9 +71,10 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
                 exp: mono.Prim) -> Domain | None:
     """Return the space of the source's elements in rows of these lengths, if the lengths have a closed form: the rows
     need no bounds, and the host checks that they are as long as the source. Their number of elements is the source's,
-    which must not be that of the number of rows, too."""
+    which must not be that of the number of rows, too. Of a source whose size is a number, a part is copied for
+    certain (flatten.calls.compaction), and the copy would be computed where it is read: all of the source would stay."""
     size = source.space.size
-    if size == space.size:
+    if isinstance(size, int) or size == space.size:
         return None
 
     def length_at(at: At, context: Context) -> ir.Exp:
@@ -84,7 +85,7 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
     if form is None:
         return None
     rows = closed_space(t.emitter, space, form, message)
-    as_long = op("==", atom_of(rows.size), atom_of(size))
+    as_long = op("==", atom_of(rows.size), ir.Var(size))
     if not holds(t.emitter.host().ranges, as_long):
         t.emitter.require(as_long, message, exp.origin)
     assert isinstance(rows.space, ir.Uniform | ir.Closed)

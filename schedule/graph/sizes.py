@@ -106,6 +106,7 @@ def divide(x: float, y: float) -> float:
 MEANINGS: dict[str, Callable[..., float]] = {           # of the operators in sizes
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": divide, "neg": operator.neg,
     "rem": lambda x, y: x - y * divide(x, y), "max": max, "min": min,
+    "mod": lambda x, y: x % y, "or": operator.or_, "and": operator.and_,
     "lshift": lambda x, y: x << min(y, 64), "rshift": operator.rshift, "float": float, "btoi": int,
     "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "sqrt": math.sqrt, "ln": math.log,
     "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

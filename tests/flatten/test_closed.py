@@ -135,8 +135,6 @@ DENSE = {
     "windows": ("v", "[int] -> [int]", "{sum(subseq(v, i, i + 3)) : i in [0:#v - 2]}", ([3, 1, 4, 1, 5],)),
     "halves": ("v", "[int] -> [int]", "{sum(take(v, i / 2)) : i in [0:#v]}", ([3, 1, 4, 1, 5],)),
     "squares": ("n", "int -> [int]", "{sum([0:i*i]) : i in [0:n]}", (5,)),
-    "a triangle of a literal": ("x", "[int] -> [int]",
-                                "{sum(r) : r in partition([1, 2, 3, 4, 5, 6], {i + 1 : i in [0:#x]})}", ([1, 2, 3],)),
     "rows of two": ("v", "[int] -> [int]", "{sum(r) : r in partition(v, dist(2, #v / 2))}", ([3, 1, 4, 1],)),
 }
 

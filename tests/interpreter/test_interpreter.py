@@ -24,7 +24,7 @@ from nessie.typing.environment import Definitions, Environment
 from nessie.typing.infer import infer
 
 MAX, MIN = 2**63 - 1, -2**63
-INTERPRETED = {"identity", "_zero_of", "_check", "rand", "rand_seed", "_precision", "_digits", "_steps"}
+INTERPRETED = {"identity", "_zero_of", "_check", "rand", "rand_seed", "_precision", "_bits", "_digits", "_steps"}
 EFFECTS = {row.name for row in PRIMITIVES.values() if row.kind == "effect"}
 
 

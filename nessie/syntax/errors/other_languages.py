@@ -66,7 +66,7 @@ NAMES = {
     "filter": "{x in v | x > 0} is the elements of v with x > 0",
     **dict.fromkeys(("maximum", "minimum"), "max_val(v), min_val(v) are the greatest and the least element"),
     **dict.fromkeys(("modulo", "modulus"), "mod(a, b) has the sign of b, rem(a, b) that of a"),
-    **dict.fromkeys(("substring", "slice"), "subseq(v, start, end) is a part of a sequence, of a string too"),
+    **dict.fromkeys(("substring",), "subseq(v, start, end) is a part of a sequence, of a string too"),
     "range": "[0:n] is the ints from 0 up to, but without, n",
     "add": ADDS, "plus": ADDS, "mul": MULTIPLIES, "div": "/ divides; rem(a, b) is the remainder",
     **dict.fromkeys(("head", "car"), "v[0] is the first element"),
