@@ -71,8 +71,8 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
                 exp: mono.Prim) -> Domain | None:
     """Return the space of the source's elements in rows of these lengths, if the lengths have a closed form: the rows
     need no bounds, and the host checks that they are as long as the source. Their number of elements is the source's,
-    which must not be that of the number of rows, too. Of a source whose size is a number, a part is copied for
-    certain (flatten.calls.compaction), and the copy would be computed where it is read: all of the source would stay."""
+    which must not be that of the number of rows, too. Of a source whose size is a number, a part is copied for certain
+    (flatten.calls.compaction), and the copy would be computed where it is read: all of the source would stay."""
     size = source.space.size
     if isinstance(size, int) or size == space.size:
         return None
