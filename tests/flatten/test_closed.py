@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 from amounts import many
-from executors import QUICK, Compiled, Failed, agree, outcome
+from executors import QUICK, Compiled, Failed, outcome, same
 
 from nessie.base.widths import Widths
 from nessie.lambda_cu import nodes as ir
@@ -96,15 +95,6 @@ def rows(length: str) -> Compiled:
 def is_closed(program: Compiled) -> bool:
     spaces = [space_of(bind.soac) for kernel in program.flat.kernels for bind in kernel.binds]
     return not any(isinstance(space, ir.Irregular) for space in spaces)
-
-
-def same(program: Compiled, *arguments: Any) -> Any:
-    """What the program gives, everywhere."""
-    expected = outcome(program, "interpreter", arguments)
-    for executor in QUICK:
-        found = outcome(program, executor, arguments)
-        assert agree(expected, found), f"{executor}: {found}, not {expected}"
-    return expected
 
 
 def test_there_are_seventy_shapes() -> None:

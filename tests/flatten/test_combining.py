@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from amounts import examples
-from executors import QUICK, Compiled, Failed, agree, outcome
+from executors import QUICK, Compiled, Failed, outcome, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_permuting import runs, values
@@ -68,10 +68,7 @@ compiled = cache(Compiled)
 def test_values(name: str, data: st.DataObject, size: int) -> None:
     program = compiled(PROGRAMS[name][0])
     arguments = [data.draw(values(type_, size)) for type_ in program.signature[0]]
-    wanted = outcome(program, "interpreter", arguments)
-    for executor in QUICK:
-        found = outcome(program, executor, arguments)
-        assert agree(found, wanted), (executor, arguments)
+    same(program, *arguments)
 
 
 @pytest.mark.parametrize("name", [name for name, (_, launches) in PROGRAMS.items() if launches is not None])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from executors import QUICK, Compiled, Failed, agree, outcome
+from executors import QUICK, Compiled, Failed, outcome, same
 from paths import ROOT
 
 from nessie.base.source import Source
@@ -78,15 +78,6 @@ def test_forms(name: str) -> None:
     assert forms(program.flat) == found
     for argument in arguments:
         same(program, argument)
-
-
-def same(program: Compiled, *arguments: Any) -> Any:
-    """What the program gives, everywhere."""
-    expected = outcome(program, "interpreter", arguments)
-    for executor in QUICK:
-        found = outcome(program, executor, arguments)
-        assert agree(expected, found), f"{executor}: {found}, not {expected}"
-    return expected
 
 
 FAIL = "In [s:e:l], e must be >= to s"

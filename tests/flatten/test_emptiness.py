@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 from amounts import examples
-from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
+from executors import EXECUTORS, Compiled, Failed, agree, outcome, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_permuting import runs, values
@@ -47,10 +47,7 @@ compiled = cache(Compiled)
 def test_values(name: str, data: st.DataObject, size: int) -> None:
     program = compiled({**UNDIVIDED, **DIVIDED}[name])
     arguments = [data.draw(values(type_, size)) for type_ in program.signature[0]]
-    wanted = outcome(program, "interpreter", arguments)
-    for executor in QUICK:
-        found = outcome(program, executor, arguments)
-        assert agree(found, wanted), (executor, arguments)
+    same(program, *arguments)
 
 
 @pytest.mark.parametrize("name", [*UNDIVIDED, *DIVIDED])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from executors import QUICK, Compiled, Failed, agree, outcome
+from executors import Compiled, Failed, same
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_can_fail, space_of
@@ -39,15 +39,6 @@ def padded(v: list[Any], r: int, rule: Rule) -> list[Any]:
 
 def windows(v: list[Any], size: int, step: int = 1) -> list[list[Any]]:
     return [v[i:i + size] for i in range(0, len(v), step) if i + size <= len(v)]
-
-
-def same(program: Compiled, *arguments: Any) -> Any:
-    """What the program gives, everywhere."""
-    expected = outcome(program, "interpreter", arguments)
-    for executor in QUICK:
-        found = outcome(program, executor, arguments)
-        assert agree(expected, found), f"{executor}: {found}, not {expected}"
-    return expected
 
 
 def fails(found: Any, message: str) -> bool:

@@ -206,6 +206,15 @@ def may_come_early(failed: Failed) -> bool:
 __all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "narrow", "outcome"]
 
 
+def same(program: Compiled, *arguments: Any) -> Any:
+    """What the program gives by the interpreter, and so by all of QUICK."""
+    expected = outcome(program, "interpreter", arguments)
+    for executor in QUICK:
+        found = outcome(program, executor, arguments)
+        assert agree(expected, found), f"{executor}: {found}, not {expected}, for {arguments}"
+    return expected
+
+
 def assert_all_agree(program: Compiled, arguments: Any, fails: bool) -> None:
     """Every executor gives what the one before gives, from the interpreter on, which says whether the call fails."""
     expected = outcome(program, "interpreter", arguments)
