@@ -75,7 +75,7 @@ def presumptions(emitter: Emitter, domain: Domain, length_at: LengthAt) -> Itera
     """Yield the ranges that names of the host must be in for no part of the length to wrap: none; those of ints that
     may be any; that of the domain's size, too, whose indices may be multiplied or be powers of 2."""
     yield {}
-    presumed = dict.fromkeys(wide_names(emitter, domain, length_at), BOUNDED)
+    presumed = dict.fromkeys(sorted(wide_names(emitter, domain, length_at)), BOUNDED)
     if presumed:
         yield presumed
     if isinstance(domain.size, str):

@@ -1,7 +1,11 @@
 """Lengths in closed form: which have one, what they compute everywhere, what fails, and that nothing else is stored."""
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from amounts import many
@@ -204,6 +208,17 @@ def test_an_int_that_is_too_great_is_told() -> None:
     for executor in QUICK:
         found = outcome(program, executor, ([1, 2, 3], 2 ** 61 + 1))
         assert isinstance(found, Failed) and "greater than 2^61" in found.message
+
+
+def test_a_program_has_one_text(tmp_path: Path) -> None:
+    """Whatever order sets have in a process: checks of several ints stand in one order."""
+    path = tmp_path / "text.nesl"
+    path.write_text("function main(a, b, c, n) = {#[i - b:min(i + a, i + c)] : i in [0:n]};", "utf-8")
+    command = [sys.executable, "-m", "nessie", "compile", str(path), "-e", "main", "-t", "(int, int, int, int)", "--emit",
+               "flat"]
+    texts = {subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+             for seed in "123"}
+    assert len(texts) == 1
 
 
 def test_many_places_are_irregular() -> None:
