@@ -13,11 +13,11 @@ sizes of arrays, elements of arrays that flattening makes itself, the test aroun
 check in a kernel has passed, because other kernels run before anybody looks.
 
 Only sizes that the host has found equal (Emitter.require) and ints that it has found small enough for a length
-(flatten.rules.lengths) rest on a check, a `_` of the host's. No launch moves before
-this check: lambda_cu.passes.device_scalars leaves it to the host; simplify and schedule.pull keep statements in order,
-and pull takes an element to a later launch only; schedule.graph.build orders all of a region after it, and
-schedule.check verifies this of graphs and schedules. A host that fails launches nothing more, so the order also holds
-on a device whose kernels nobody waits for.
+(flatten.rules.lengths) rest on a check, a `_` of the host's. No launch moves before this check:
+lambda_cu.passes.device_scalars leaves it to the host; simplify and schedule.pull keep statements in order, and pull
+takes an element to a later launch only; schedule.graph.build orders all of a region after it, and schedule.check
+verifies this of graphs and schedules. A host that fails launches nothing more, so the order also holds on a device
+whose kernels nobody waits for.
 """
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from nessie.flatten.values.values import Scalar, exp_of, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import name as named
+from nessie.lambda_cu.spaces.steps import Steps
 from nessie.mono import nodes as mono
 
 TOO_GREAT = "A length is computed from an int that is greater than 2^61, or less than -2^61."
@@ -39,13 +40,14 @@ def regular(t: Translator, domain: Domain, length_at: LengthAt, message: str, ex
         return checked
     if domain is HOST or on_host(context.ranges.form(length), context):
         return None
-    return closed_length(t, domain, length_at, message, exp)
+    if checked_form(emitter, domain, length_at, message, exp.origin) is None:
+        return None
+    return Scalar(domain, "int", lambda at, c: length_at(at, c))
 
 
-def closed_length(t: Translator, domain: Domain, length_at: LengthAt, message: str, exp: mono.Prim) -> Scalar | None:
-    """Return the length if it is a step polynomial of the index: the host checks the least one and, before, that the
-    names of the host in it are so small that no part of it wraps."""
-    emitter = t.emitter
+def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message: str, origin: Origin) -> Steps | None:
+    """Return the length's step polynomial, if it has one: the host checks the least length and, before, that the names
+    of the host in it are so small that no part of it wraps."""
     for presumed in presumptions(emitter, domain, length_at):
         form = length_form(length_at, domain, emitter, presumed)
         if form is not None:
@@ -56,11 +58,11 @@ def closed_length(t: Translator, domain: Domain, length_at: LengthAt, message: s
                 return None
             if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
                 return None
-            presume(emitter, domain, presumed, exp.origin)
+            presume(emitter, domain, presumed, origin)
             if not surely:
-                check_least(emitter, domain, lengths_at(emitter, domain.size, terms_of(emitter, domain, form)), message,
-                            exp.origin)
-            return Scalar(domain, "int", lambda at, c: length_at(at, c))
+                lengths = lengths_at(emitter, domain.size, terms_of(emitter, domain, form))
+                check_least(emitter, domain, lengths, message, origin)
+            return form
     return None
 
 

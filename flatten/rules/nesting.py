@@ -6,13 +6,13 @@ from dataclasses import replace
 from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.rules.checked_scalars import checked_scalar
 from nessie.flatten.rules.folding import reduce, scan
-from nessie.flatten.rules.lengths import closed_length
+from nessie.flatten.rules.lengths import checked_form
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, composed, minus, op, plus, segments
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, solid
-from nessie.flatten.values.spaces import closed_space, length_form, space_of
+from nessie.flatten.values.spaces import closed_space, space_of
 from nessie.flatten.values.values import (
     Leaf,
     Scalar,
@@ -80,8 +80,7 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
     def length_at(at: At, context: Context) -> ir.Exp:
         return exp_of(pull(raw, space, at, context))
 
-    length = closed_length(t, space, length_at, message, exp)
-    form = length_form(length_at, space, t.emitter) if length else None
+    form = checked_form(t.emitter, space, length_at, message, exp.origin)
     if form is None:
         return None
     rows = closed_space(t.emitter, space, form, message)

@@ -31,7 +31,7 @@ from nessie.lambda_cu.spaces.polynomials import (
     powers,
     subtract,
 )
-from nessie.lambda_cu.spaces.steps import INDEX, MOST_CASES, Kind, NoForm, Place, Steps, cases
+from nessie.lambda_cu.spaces.steps import INDEX, MOST_CASES, PLAIN, Kind, NoForm, Place, Steps, cases
 from nessie.lambda_cu.spaces.steps import ZERO as NONE
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def moves(form: Steps, ranges: Ranges) -> Interval:
     found = [0, 0]
     for kind, exp in form.items():
         for power, coefficient in enumerate(binomials(exp, INDEX)):
-            if power == 0 and kind == Kind():
+            if power == 0 and kind == PLAIN:
                 continue
             ends = bounds(ranges, coefficient)
             unlimited = kind.places or kind.doubling or power > 1
@@ -113,7 +113,7 @@ def doubles_everywhere(form: Steps, ranges: Ranges) -> bool:
     """Is each length at least 2^i, give or take a number, and does none fall? So of 56 segments the last alone has more
     elements than there can be."""
     doubling = [constant(c) or 0 for c in binomials(form.get(Kind(doubling=True), NONE), INDEX)]
-    first = constant(binomials(form.get(Kind(), NONE), INDEX)[0])
+    first = constant(binomials(form.get(PLAIN, NONE), INDEX)[0])
     return max(doubling) >= 1 and first is not None and abs(first) < MOST and moves(form, ranges)[0] >= 0
 
 

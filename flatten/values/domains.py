@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.closed import INTS, length_at, start_at
+from nessie.lambda_cu.spaces import closed
 from nessie.lambda_cu.spaces.polynomials import Polynomial, name, number
 
-ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
+ZERO, ONE = closed.ZERO, closed.ONE
 TRUE = ir.Const(True, "bool")
 BoundsOf = Callable[[ir.Exp], ir.Exp]
 
@@ -90,7 +90,8 @@ def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
 
 def segments(parent: Domain, space: ir.Segmented) -> Domain:
     """Return the domain of a space's elements."""
-    return Domain(space.total, "segments", parent, space, lambda s: start_at(space, s), lambda s: length_at(space, s))
+    return Domain(space.total, "segments", parent, space, lambda s: closed.start_at(space, s),
+                  lambda s: closed.length_at(space, s))
 
 
 def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:
@@ -105,7 +106,7 @@ def atom_of(size: ir.Size) -> ir.Atom:
 # Index arithmetic: total operators only, so simplification drops nothing that can fail --------------------
 
 
-plus, minus, times = INTS.plus, INTS.minus, INTS.times
+plus, minus, times, op = closed.INTS.plus, closed.INTS.minus, closed.INTS.times, closed.op
 
 
 def inside(index: ir.Exp, length: ir.Exp) -> ir.Exp:
@@ -122,12 +123,8 @@ def expression(form: Polynomial) -> ir.Exp:
     assert form.divisor == 1
     result: ir.Exp = ZERO
     for monomial, c in sorted(form.terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
-        product: ir.Exp = INTS.number(abs(c))
+        product: ir.Exp = closed.INTS.number(abs(c))
         for factor in monomial:
             product = times(product, ir.Var(factor))
         result = plus(result, product) if c > 0 else minus(result, product)
     return result
-
-
-def op(name: str, *arguments: ir.Exp) -> ir.Exp:
-    return ir.Op(name, arguments)

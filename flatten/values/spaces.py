@@ -95,9 +95,11 @@ def small(exp: ir.Exp) -> bool:
 def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Context) -> Domain | None:
     if scope.can_fail(exp) or not independent(exp, context):
         return None
-    size = emitter.size(exp)
-    total = product(emitter, size, domain.size)
-    return uniform(domain, size, total)
+    return of_one_length(emitter, domain, emitter.size(exp))
+
+
+def of_one_length(emitter: Emitter, domain: Domain, length: ir.Size, message: str = TOO_MANY) -> Domain:
+    return uniform(domain, length, product(emitter, length, domain.size, message))
 
 
 def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter: Emitter,
@@ -123,7 +125,7 @@ def closed_space(emitter: Emitter, domain: Domain, length: Steps, message: str =
     if on_host_only(length):
         size = emitter.size(expression(length.get(PLAIN, NOTHING)))
         size = max(0, size) if isinstance(size, int) else size          # where a check of the host fails
-        return uniform(domain, size, product(emitter, size, domain.size, message))
+        return of_one_length(emitter, domain, size, message)
     terms = terms_of(emitter, domain, length)
     return segments(domain, ir.Closed(domain.size, terms, counted(emitter, ir.Closed(domain.size, terms, 0), message)))
 

@@ -214,8 +214,8 @@ def test_a_program_has_one_text(tmp_path: Path) -> None:
     """Whatever order sets have in a process: checks of several ints stand in one order."""
     path = tmp_path / "text.nesl"
     path.write_text("function main(a, b, c, n) = {#[i - b:min(i + a, i + c)] : i in [0:n]};", "utf-8")
-    command = [sys.executable, "-m", "nessie", "compile", str(path), "-e", "main", "-t", "(int, int, int, int)", "--emit",
-               "flat"]
+    command = [sys.executable, "-m", "nessie", "compile", str(path), "-e", "main", "-t", "(int, int, int, int)",
+               "--emit", "flat"]
     texts = {subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
              for seed in "123"}
     assert len(texts) == 1

@@ -100,14 +100,16 @@ def base_of(walk: Walk, array: str) -> str:
 def own_reads(walk: Walk, root: ir.Space, active: frozenset[str]) -> list[str]:
     """The kernel's arrays, as long as the root, that elements read at their own index."""
     total = root.size if isinstance(root, ir.Flat) else root.total
-    given = {p.name for p in walk.kernel.params if isinstance(p.type, ir.Array) and p.type.size == total}
-    found = dict[str, None]()
-    for step in walk.at(ROOT):
-        for thunk in INDEX_THUNKS.of(step.bind.soac) if step.name in active else ():
-            for exp in subexpressions(thunk.body):
-                if isinstance(exp, ir.Read) and exp.array in given and exp.index == ir.Var(thunk.params[-1]):
-                    found[exp.array] = None
-    return list(found)
+    thunks = [thunk for step in walk.at(ROOT) if step.name in active for thunk in INDEX_THUNKS.of(step.bind.soac)]
+    return read_at(walk, total, thunks, -1)
+
+
+def read_at(walk: Walk, size: ir.Size, thunks: list[ir.Thunk], parameter: int) -> list[str]:
+    """The kernel's arrays of this size that the thunks read at the parameter with this number."""
+    given = {p.name for p in walk.kernel.params if isinstance(p.type, ir.Array) and p.type.size == size}
+    return list(dict.fromkeys([exp.array for thunk in thunks for exp in subexpressions(thunk.body)
+                               if isinstance(exp, ir.Read) and exp.array in given
+                               and exp.index == ir.Var(thunk.params[parameter])]))
 
 
 def own_stores(walk: Walk) -> Iterator[tuple[str, Place | None]]:

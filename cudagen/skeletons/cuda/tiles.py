@@ -30,7 +30,7 @@ from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_s
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
 from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of, tile_of
-from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, slots_of, staging
+from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.kernel import (
@@ -44,7 +44,7 @@ from nessie.cudagen.skeletons.kernel import (
 )
 from nessie.cudagen.skeletons.states import State, assign, current, declare, identity
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.lambda_cu.parts import INDEX_THUNKS
 
 ABOUT = "All elements, in tiles of a block each, of which each thread has neighbouring items."
 IN_ORDER = """
@@ -175,11 +175,9 @@ def begin(sweep: Sweep, segment: loops.Exp) -> None:
 def read_by_segment(walk: Walk, active: frozenset[str]) -> list[str]:
     """The kernel's arrays, with an element for each segment, that elements read at their segment's number."""
     assert isinstance(walk.root, ir.Segmented)
-    given = {p.name for p in walk.kernel.params if isinstance(p.type, ir.Array) and p.type.size == walk.root.segments}
     thunks = [thunk for step in walk.steps if step.place.kind in ("root", "residual") and step.name in active
               for thunk in INDEX_THUNKS.of(step.bind.soac) if len(thunk.params) == 3]
-    return sorted({exp.array for thunk in thunks for exp in subexpressions(thunk.body)
-                   if isinstance(exp, ir.Read) and exp.array in given and exp.index == ir.Var(thunk.params[0])})
+    return sorted(read_at(walk, walk.root.segments, thunks, 0))
 
 
 def end(kernel: Kernel, sweep: Sweep, segment: loops.Exp) -> None:
