@@ -206,6 +206,8 @@ class GpuLauncher(Launcher):
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words: list[Any] = [*map(word, arguments), *device.shared, *self.taken]
+        if self.plan.cells:                     # it overwrites what stands there: others' last elements are read alone
+            device.lasts.clear()
         if self.shares:
             words[self.epoch] = device.board.next_epoch()
         if self.kept:
@@ -229,9 +231,9 @@ class GpuLauncher(Launcher):
         if device.stats.detailed:               # its time counts
             device.synchronise()
         results = [self.result(r, counts, arrays) for r in self.plan.results]
-        if self.plan.cells:
-            device.lasts = [] if self.counts else [(arrays[r.buffer], r.last) for r in self.plan.results
-                                                   if isinstance(r, ArrayResult) and r.last is not None]
+        if self.plan.cells and not self.counts:
+            device.lasts = [(arrays[r.buffer], r.last) for r in self.plan.results
+                            if isinstance(r, ArrayResult) and r.last is not None]
         return results, self.elements(words, counts)
 
     def is_zeroed(self, buffer: Buffer) -> bool:

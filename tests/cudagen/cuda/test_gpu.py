@@ -243,6 +243,19 @@ def test_the_total_of_a_scan_is_read_with_the_failures(counts: bool) -> None:
     assert device.failure() >> INDEX_BITS == 1
 
 
+def test_the_total_of_a_scan_outlives_another_kernels_cells() -> None:
+    """Nobody has read it when the second launch leaves a scalar where it stood."""
+    scan, most = [parse_kernel(text) for text in ("""kernel A (n : int, xs : [int; n]) {
+        let ps = SCAN { i => xs[i] using xs } (0) { (x, y) => x + y } (n) total
+        return ps }""", """kernel B (n : int, xs : [int; n]) {
+        let t = REDUCE { i => xs[i] using xs } (0) { (x, y) => max(x, y) } (n)
+        return t }""")]
+    device = gpu_device(replace(program_of(scan), kernels=(scan, most)), Cudasim(1, 1))
+    device.begin(None)
+    ps = device.launch("A", [5, device.upload("int", np.arange(5))])[0]
+    assert device.launch("B", [3, device.upload("int", np.arange(3))]) == [2] and device.read(ps, 5) == 10
+
+
 def test_kernels_after_a_failure_are_launched_and_do_nothing() -> None:
     """The host waits for sizes and results alone, and tells the first failure as all do."""
     source, cases = PROGRAMS["kernels after a failure"]
