@@ -192,6 +192,22 @@ class Closed:
 
 
 @dataclass(frozen=True)
+class Nested:
+    """The segments are the elements of `rows`, which are uniform or closed. Element j of row r has c0 + c1*j +
+    c2*j*(j-1)/2 ... elements, by `lengths`, each of which is a polynomial of r; those of row r have together what
+    `sums` say (lambda_cu.spaces.rows)."""
+    rows: Space
+    lengths: tuple[Term, ...]
+    sums: tuple[Term, ...]
+    total: Size
+
+    @property
+    def segments(self) -> Size:
+        assert not isinstance(self.rows, Flat)
+        return self.rows.total
+
+
+@dataclass(frozen=True)
 class Irregular:
     """Segment s is offsets[s] .. offsets[s+1]-1; offsets is [int; segments+1], from 0 to total."""
     segments: Size
@@ -199,7 +215,7 @@ class Irregular:
     total: Size
 
 
-Segmented = Uniform | Closed | Irregular
+Segmented = Uniform | Closed | Nested | Irregular
 Space = Flat | Segmented
 
 

@@ -56,12 +56,26 @@ class Writer:
             self.thunk(thunk)
         space = space_of(soac)
         self.words.append(type(space).__name__)
-        for term in space.terms if isinstance(space, ir.Closed) else ():
-            self.words += (type(term).__name__, len(NAMES.of(term)), *map(repr, SETTINGS.of(term)))
+        self.terms(space)
         self.words += map(self.name, NAMES.of(soac))
         for exp in EXPRESSIONS.of(soac):
             self.expression(exp)
         self.words += map(repr, SETTINGS.of(soac))
+
+    def terms(self, space: ir.Space) -> None:
+        """What tells spaces of the same names apart."""
+        groups: tuple[tuple[ir.Term, ...], ...] = ()
+        match space:
+            case ir.Closed(_, terms, _):
+                groups = (terms,)
+            case ir.Nested(rows, lengths, sums, _):
+                self.words.append(type(rows).__name__)
+                self.terms(rows)
+                groups = (lengths, sums)
+        for group in groups:
+            self.words.append(len(group))
+            for term in group:
+                self.words += (type(term).__name__, len(NAMES.of(term)), *map(repr, SETTINGS.of(term)))
 
     def thunk(self, thunk: ir.Thunk) -> None:
         depth = self.depth

@@ -14,6 +14,7 @@ from nessie.base.source import IllFormed
 from nessie.base.widths import FITTING, WIDE, wide
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS, result_type
+from nessie.lambda_cu.spaces.rows import has_row
 from nessie.lambda_cu.text.printer_expressions import show_type
 
 Types = tuple[str, ...]
@@ -185,6 +186,15 @@ def check_space(space: ir.Space, scope: Scope) -> None:
             sizes = (segments, total)
             require(bool(terms), "a closed space has no term: it is uniform")
             for term in terms:
+                check_term(term, scope)
+        case ir.Nested(rows, lengths, sums, total):
+            sizes = (total,)
+            require(has_row(rows), "the rows of a nested space are not uniform or of lengths that rise by a number")
+            require(bool(lengths and sums), "a nested space has no term: it is uniform")
+            require(all(isinstance(c, ir.Binomial) and c.first == 0 and not c.doubling for c in lengths),
+                    "the lengths of a nested space are no polynomials of the row's number")
+            check_space(rows, scope)
+            for term in (*lengths, *sums):
                 check_term(term, scope)
         case ir.Irregular(segments, offsets, total):
             sizes = (segments, total)

@@ -55,11 +55,14 @@ def apply(code: Code, tables: Tables, thunk: ir.Thunk, arguments: tuple[Value, .
     return evaluate(code, tables, thunk.body)
 
 
-def compute_once(code: Code, tables: Tables, exp: ir.Exp) -> None:
-    """Compute the expression now; until the end of the block, whoever computes it again uses what it was."""
-    value = scalar(code, tables, exp)
+def compute_once(code: Code, tables: Tables, exp: ir.Exp, name: str = "") -> None:
+    """Compute the expression, which the name may be bound to, now; until the end of the block, whoever computes it
+    again uses what it was."""
+    value = known = scalar(code, tables, exp)
     if isinstance(value.exp, loops.Op):
-        code.once[value.exp] = code.let("once", value)
+        known = code.once[value.exp] = code.let(name or "once", value)
+    if name:
+        code.values[name] = known
 
 
 def after_lets(code: Code, tables: Tables, exp: ir.Exp) -> ir.Exp:

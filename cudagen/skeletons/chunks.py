@@ -18,15 +18,18 @@ of a segment at most, since their starts are `width` items apart.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, integer, op
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.nested import RowsWalked
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.closed import start_at
+from nessie.lambda_cu.spaces.rows import has_row, row_at
+from nessie.lambda_cu.spaces.segments import start_at
 
-SEGMENT = ir.Var("#segment")
+SEGMENT, ELEMENT = ir.Var("#segment"), ir.Var("#element")
 FIRST, LAST = (loops.Name(name) for name in loops.CHUNK_RANGE)
 CHUNK_RANGE_PARAMETERS = tuple(loops.Parameter(name, "int") for name in loops.CHUNK_RANGE)
 ABOUT_BORDER = """\
@@ -91,9 +94,13 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
                     end: Callable[[loops.Exp], None]) -> None:
     """begin(s), then elements(low, high, s, start) for those of it here, then end(s) if s ends here."""
     segment = loops.Name(code.fresh("s"))
+    rows = RowsWalked(code, root, part.s0, partial(position, code)) if isinstance(root, ir.Nested) else None
     with code.block() as statements:
-        start = code.let_int("start", start_of(code, root, segment))
-        stop = start_of(code, root, op("+", segment, integer(1)))
+        if rows is not None:
+            start, stop = rows.bounds(segment)
+        else:
+            start = code.let_int("start", start_of(code, root, segment))
+            stop = start_of(code, root, op("+", segment, integer(1)))
         begin(segment)
         elements(op("max", start, part.i0), op("min", stop, part.i1), segment, start)
         with code.block() as ending:
@@ -109,21 +116,23 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
 
 def start_of(code: Code, root: ir.Segmented, segment: loops.Exp) -> loops.Exp:
     """The start of a segment's elements; a closed form unless the root is irregular."""
-    return position(code, start_at(root, SEGMENT), segment)
+    return position(code, start_at(root, SEGMENT), {SEGMENT.name: segment})
 
 
-def position(code: Code, exp: ir.Exp, segment: loops.Exp) -> loops.Exp:
-    """An expression of lambda_cu.spaces.closed at this segment."""
+def position(code: Code, exp: ir.Exp, known: Mapping[str, loops.Exp]) -> loops.Exp:
+    """An expression of lambda_cu.spaces.segments where these names are known."""
     match exp:
         case ir.Var(name):
-            return segment if exp == SEGMENT else code.size(name)
-        case ir.Const(value):
-            return integer(int(value))
+            return known[name] if name in known else code.size(name)
+        case ir.Let((name,), value, body):
+            return position(code, body, {**known, name: code.let_int("part", position(code, value, known))})
+        case ir.Const(value, base):
+            return loops.Const(value, base)
         case ir.Read(array, index):
-            place = position(code, index, segment)
+            place = position(code, index, known)
             return code.starts[array](place) if array in code.starts else loops.Load(code.array(array, "int"), place)
         case ir.Op(name, arguments):
-            return op(name, *[position(code, argument, segment) for argument in arguments])
+            return op(name, *[position(code, argument, known) for argument in arguments])
     raise TypeError(exp)
 
 
@@ -186,8 +195,8 @@ def cut(code: Code, root: ir.Segmented, segment: loops.Exp, element: loops.Exp, 
 
 def segment_of(code: Code, root: ir.Segmented, element: loops.Exp) -> loops.Exp:
     """The segment that an element lies in: the last that starts no later."""
-    if isinstance(root, ir.Uniform):
-        return code.let_int("segment", op("/", element, code.size(root.length)))
+    if has_row(root):
+        return code.let_int("segment", position(code, row_at(root, ELEMENT), {ELEMENT.name: element}))
     most = op("-", code.size(root.segments), integer(1))
     return last(code, integer(0), most, lambda s: op("<=", start_of(code, root, s), element))
 

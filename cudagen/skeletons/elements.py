@@ -309,9 +309,9 @@ class Sweep:
         for step in self.walk.steps:
             if step.place.kind in ("root", "residual") and step.name in self.active:
                 for thunk in INDEX_THUNKS.of(step.bind.soac):
-                    for exp in divisions(thunk) if len(thunk.params) == 3 else ():
+                    for name, exp in divisions(thunk) if len(thunk.params) == 3 else ():
                         self.code.values[thunk.params[0]] = Value(segment, "int")
-                        compute_once(self.code, self.tables, exp)
+                        compute_once(self.code, self.tables, exp, name)
 
     def within(self, step: Step, here: Here) -> Here:
         """The step's place: where the root's segments are the elements of other segments, those are looked up."""

@@ -77,6 +77,8 @@ def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
     assert parent is not None
     if index == "s":
         return index_below(size_form(parent.size))
+    if isinstance(domain.space, ir.Nested):         # by its row (flatten.values.contexts)
+        return Range(0, MOST)
     lengths = [domain.length(ir.Var("s"))]
     if domain.lengths is not None and parent.is_flat:
         lengths.append(rename(domain.lengths, {"i": "s"}))
@@ -131,8 +133,7 @@ class Ranges:
                     else:
                         self.intervals[named] = None if found is None else self.interval(found)
                 return self.intervals[named]
-            case ir.Let((named,), value, body):
-                self.lets[named] = value
+            case ir.Let((named,), value, body) if self.enters(named, value):
                 return self.interval(body)
             case ir.Read(array):
                 element = self.element(array)
@@ -146,6 +147,10 @@ class Ranges:
                 a, b = (self.interval(ZERO if isinstance(e, ir.Fail) else e) for e in (then, orelse))
                 return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
         return None
+
+    def enters(self, named: str, value: ir.Exp) -> bool:
+        """Note what a let binds the name to; return whether it is the only one for which the name stands."""
+        return self.lets.setdefault(named, value) == value
 
     def definition(self, named: str) -> ir.Exp | Range | None:
         return self.lets.get(named) or self.look(named)
@@ -192,8 +197,7 @@ class Ranges:
                     is_name = found is None or isinstance(found, Range)
                     self.forms[named] = name(named) if is_name else self.form(found)  # type: ignore[arg-type]
                 return self.forms[named]
-            case ir.Let((named,), value, body):
-                self.lets[named] = value
+            case ir.Let((named,), value, body) if self.enters(named, value):
                 return self.form(body)
             case ir.Op("+" | "-" | "*" as operator, (a, b)) if self.noted(exp) is None and self.depth <= DEEPEST:
                 x, y = self.interval(a) or INTS, self.interval(b) or INTS

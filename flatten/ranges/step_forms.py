@@ -18,10 +18,11 @@ from nessie.lambda_cu.spaces.polynomials import name, number
 from nessie.lambda_cu.spaces.steps import INDEX, ONE, ZERO, NoForm, Steps, lift, minus, plus, times
 
 
-def step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str], bind: Callable[[ir.Exp], str]) -> Steps:
-    """Return the form of an int expression over the index i and names of the host; raise NoForm if it has none. `bind`
-    gives the name of an expression of the host that is no polynomial: n/2."""
-    return Former(ranges, host, bind).form(exp)
+def step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str], bind: Callable[[ir.Exp], str],
+              others: Collection[str] = ()) -> Steps:
+    """Return the form of an int expression over the index i, these other indices and names of the host; raise NoForm if
+    it has none. `bind` gives the name of an expression of the host that is no polynomial: n/2."""
+    return Former(ranges, host, bind, others).form(exp)
 
 
 def has_step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str]) -> bool:
@@ -34,8 +35,9 @@ def has_step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str]) -> bool:
 
 
 class Former:
-    def __init__(self, ranges: Ranges, host: Collection[str], bind: Callable[[ir.Exp], str]) -> None:
-        self.ranges, self.host, self.bind = ranges, host, bind
+    def __init__(self, ranges: Ranges, host: Collection[str], bind: Callable[[ir.Exp], str],
+                 others: Collection[str] = ()) -> None:
+        self.ranges, self.host, self.bind, self.others = ranges, host, bind, others
         self.depth = 0
 
     def form(self, exp: ir.Exp) -> Steps:
@@ -76,8 +78,7 @@ class Former:
                 return lift(number(value))
             case ir.Var(named):
                 return self.named(named)
-            case ir.Let((named,), value, body):
-                self.ranges.lets[named] = value
+            case ir.Let((named,), value, body) if self.ranges.enters(named, value):
                 return self.form(body)
             case ir.If(condition, then, orelse):
                 return self.choice(self.ranges.defined(condition), then, orelse)
@@ -94,8 +95,8 @@ class Former:
         return steps.choose(self.truth(condition), self.form(then), self.form(orelse))
 
     def named(self, named: str) -> Steps:
-        if named == INDEX:
-            return lift(name(INDEX))
+        if named == INDEX or named in self.others:
+            return lift(name(named))
         found = self.ranges.definition(named)
         if found is not None and not isinstance(found, Range):
             return self.form(found)

@@ -7,16 +7,23 @@ uniform. Where there are no elements, nothing is checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
 
 from nessie.base.source import Origin
 from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import BOUNDED, COUNTED, DOUBLED, SIZE, Range, exactly
 from nessie.flatten.translator import Translator
-from nessie.flatten.values.closed import doubles_everywhere, least_is_known, lengths_at, terms_of
+from nessie.flatten.values.closed import (
+    TOO_MANY_ROWS,
+    doubles_everywhere,
+    least_is_known,
+    lengths_at,
+    terms_of,
+    where_some,
+)
 from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
 from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.rows import in_row
 from nessie.flatten.values.spaces import TOO_MANY, length_form, on_host
 from nessie.flatten.values.values import Scalar, exp_of, pull
 from nessie.lambda_cu import nodes as ir
@@ -26,7 +33,6 @@ from nessie.lambda_cu.spaces.steps import Steps
 from nessie.mono import nodes as mono
 
 TOO_GREAT = "A length is computed from an int that is greater than 2^61, or less than -2^61."
-TOO_MANY_ROWS = "A length multiplies positions, of which there are more than 2^31."
 LengthAt = Callable[[At, Context], ir.Exp]
 
 
@@ -54,7 +60,7 @@ def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message:
             context = Context(emitter, domain)
             context.presumed = presumed
             surely = holds(context.ranges, op("<=", ZERO, length_at(domain.here(), context)))
-            if not surely and not least_is_known(form, context.ranges):
+            if not surely and (in_row(form) or not least_is_known(form, context.ranges)):
                 return None
             if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
                 return None
@@ -92,11 +98,6 @@ def presume(emitter: Emitter, domain: Domain, presumed: dict[str, Range], origin
         small = where_some(domain, [op("<=", low, ir.Var(name)), op("<=", ir.Var(name), high)])
         emitter.require(small, {BOUNDED: TOO_GREAT, COUNTED: TOO_MANY_ROWS}.get(known, TOO_MANY), origin)
         emitter.tables.bounded.setdefault(name, {})[domain] = known
-
-
-def where_some(domain: Domain, conditions: list[ir.Exp]) -> ir.Exp:
-    """Return that the conditions hold, or there are no elements."""
-    return op("or", op("==", atom_of(domain.size), ZERO), reduce(lambda a, b: op("and", a, b), conditions))
 
 
 def wide_names(emitter: Emitter, domain: Domain, length_at: LengthAt) -> set[str]:

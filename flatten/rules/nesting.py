@@ -88,7 +88,7 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
     if not holds(t.emitter.host().ranges, as_long):
         t.emitter.require(as_long, message, exp.origin)
     assert isinstance(rows.space, ir.Uniform | ir.Closed)
-    return segments(space, replace(rows.space, total=size))
+    return segments(space, replace(rows.space, total=size), rows.form)
 
 
 def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:

@@ -15,28 +15,32 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from nessie.flatten.ranges.intervals import INTS, Interval
-from nessie.flatten.ranges.ranges import MOST, Ranges
+from nessie.flatten.ranges.proofs import holds
+from nessie.flatten.ranges.ranges import COUNTED, MOST, Ranges
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import ONE, ZERO, Domain, atom_of, expression, minus, op, plus, times
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.rename import substitute
-from nessie.lambda_cu.spaces.closed import length_at
+from nessie.lambda_cu.spaces.closed import INTS as ARITHMETIC
 from nessie.lambda_cu.spaces.polynomials import (
     Monomial,
     Polynomial,
     binomials,
     constant,
+    names,
     number,
     polynomial,
     powers,
     subtract,
 )
+from nessie.lambda_cu.spaces.segments import length_at
 from nessie.lambda_cu.spaces.steps import INDEX, MOST_CASES, PLAIN, Kind, NoForm, Place, Steps, cases
 from nessie.lambda_cu.spaces.steps import ZERO as NONE
 
 if TYPE_CHECKING:
     from nessie.flatten.values.emitter import Emitter
 
+TOO_MANY_ROWS = "A length multiplies positions, of which there are more than 2^31."
 MOST_PLACES = 4                 # a space with more is irregular: each place is a part of every start
 MOST_POWER = 3
 NEAR, FAR, MOST_FAR = 2 ** 55, 2 ** 61, 2 ** 62         # of offsets: a place that is FAR holds everywhere or nowhere
@@ -54,7 +58,7 @@ def require_closed(form: Steps, ranges: Ranges) -> None:
     if not all(place.slope < STEEPEST and is_exact(place.offset, ranges) for place in places):
         raise NoForm("a place may lie beyond the ints")
     for kind, exp in form.items():
-        if len(powers(exp, INDEX)) > MOST_POWER + 1 or any(c.divisor > 1 for c in binomials(exp, INDEX)):
+        if len(powers(exp, INDEX)) > MOST_POWER + 1 or not all(map(is_whole, binomials(exp, INDEX))):
             raise NoForm("the power is too high")
         if kind.quotient and (kind.quotient.slope > 1 or len(powers(exp, INDEX)) > 1):
             raise NoForm("a quotient has a slope or a factor of its own")
@@ -70,6 +74,14 @@ def is_exact(offset: Polynomial, ranges: Ranges) -> bool:
     (monomial, *others), rest = far, polynomial([term for term in offset.terms if term[0] not in far])
     return (not others and len(monomial) == 1 and dict(offset.terms)[monomial] in (1, -1)
             and is_near(bounds(ranges, rest), NEAR))
+
+
+def is_whole(exp: Polynomial) -> bool:
+    """Are all values of the polynomial whole numbers? They are if its coefficients by binomials are."""
+    mentioned = sorted(names(exp))
+    if exp.divisor == 1 or not mentioned:
+        return exp.divisor == 1
+    return all(map(is_whole, binomials(exp, mentioned[0])))
 
 
 def is_near(found: Interval, most: int) -> bool:
@@ -126,9 +138,35 @@ def terms_of(emitter: Emitter, domain: Domain, form: Steps) -> tuple[ir.Term, ..
     if key not in emitter.tables.terms:
         places = {kind.places for kind in form}
         ranges = Context(emitter, domain).ranges
+        check_products(emitter, domain, form)
         emitter.tables.terms[key] = new_terms(emitter, form, {
             of: first(emitter, domain.size, of, ranges) for of in sorted(places, key=repr)})
     return emitter.tables.terms[key]
+
+
+def check_products(emitter: Emitter, domain: Domain, form: Steps) -> None:
+    """Check that what is multiplied and divided, as in n*(n - 1)/2, is so small that no product wraps."""
+    divided = [c for exp in form.values() for c in binomials(exp, INDEX) if c.divisor > 1]
+    for named in sorted({named for c in divided for named in names(c)}):
+        low, high = ir.Const(-COUNTED.most, "int"), ir.Const(COUNTED.most, "int")
+        small = [op("<=", low, ir.Var(named)), op("<=", ir.Var(named), high)]
+        wrong = [condition for condition in small if not holds(emitter.host().ranges, condition)]
+        if wrong:
+            emitter.require(where_some(domain, wrong), TOO_MANY_ROWS, emitter.origin)
+
+
+def where_some(domain: Domain, conditions: list[ir.Exp]) -> ir.Exp:
+    """Return that the conditions hold, or there are no elements."""
+    return op("or", op("==", atom_of(domain.size), ZERO), reduce(lambda a, b: op("and", a, b), conditions))
+
+
+def host_value(exp: Polynomial) -> ir.Exp:
+    """Return a polynomial whose values are whole as an expression of the host: n*(n - 1)/2 as C(n,2)."""
+    if exp.divisor == 1:
+        return expression(exp)
+    named = min(names(exp))
+    found = [times(host_value(c), ARITHMETIC.binomial(ir.Var(named), k)) for k, c in enumerate(binomials(exp, named))]
+    return reduce(plus, found)
 
 
 def new_terms(emitter: Emitter, form: Steps, firsts: Mapping[frozenset[Place], ir.Size]) -> tuple[ir.Term, ...]:
@@ -136,7 +174,7 @@ def new_terms(emitter: Emitter, form: Steps, firsts: Mapping[frozenset[Place], i
     floors: list[ir.Term] = []
     for kind, exp in form.items():
         place = firsts[kind.places]
-        coefficients = [expression(coefficient) for coefficient in binomials(exp, INDEX)]
+        coefficients = [host_value(coefficient) for coefficient in binomials(exp, INDEX)]
         if (quotient := kind.quotient) is not None:
             whole, rest = divided(quotient.offset, quotient.divisor)
             if quotient.slope:

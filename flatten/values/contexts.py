@@ -17,7 +17,9 @@ from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, co
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.polynomials import Polynomial
+from nessie.lambda_cu.spaces.polynomials import Polynomial, replaced
+from nessie.lambda_cu.spaces.rows import has_row, row_in_parts
+from nessie.lambda_cu.spaces.steps import PLAIN
 
 if TYPE_CHECKING:
     from nessie.flatten.values.emitter import Emitter
@@ -125,7 +127,17 @@ class Context:
         if name not in self.domain.params:
             return None
         found, size = index_range(self.domain, name, self.ranges), self.ranges.interval(atom_of(self.domain.size))
+        if name == "j" and isinstance(self.domain.space, ir.Nested):
+            found = meet(found, index_below(self.length_in_row(self.domain)))
         return found._replace(most=min(found.most, size[1])) if name == "i" and size else found
+
+    def length_in_row(self, domain: Domain) -> Polynomial:
+        """Return the length of the segment of a nested domain in which a walk is, by what is known of its row."""
+        rows = domain.parent
+        assert rows is not None and rows.parent is not None and domain.form is not None
+        segment = self.climb(domain, rows, domain.here())
+        row, place = self.climb(rows, rows.parent, segment).i, self.within(rows, segment)
+        return replaced(domain.form[PLAIN], {"s": self.ranges.form(row), "j": self.ranges.form(place)})
 
     def where_elements_are(self, name: str, found: Range) -> Range:
         """Return the range of an int of the host where the domain has an element: so have all domains around it."""
@@ -243,15 +255,22 @@ class Context:
         if domain.parent is HOST:
             return At(ZERO)
         assert domain.parent is not None
+        size = domain.parent.size
         if at.s is not None:
             found = at.s
         elif domain.kind == "subset":
             found = ir.Read(domain.index, at.i)
         elif isinstance(domain.space, ir.Uniform):
             found = op("/", at.i, atom_of(domain.space.length))
+        elif has_row(domain.space) and at.i == ir.Var("s"):        # once for a segment, no array
+            assert domain.space is not None
+            bindings, found = row_in_parts(domain.space, at.i, self.emitter.fresh)
+            for name, exp in bindings:
+                self.bind((name,), exp)
+            self.note(found, lambda: index_below(size_form(size)))
+            return At(self.let(found, "row"))
         else:
             found = ir.Read(self.emitter.segment_numbers(domain), at.i)
-        size = domain.parent.size
         self.note(found, lambda: index_below(size_form(size)))
         return At(found)
 

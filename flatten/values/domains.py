@@ -11,11 +11,14 @@ Its kinds:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces import closed
 from nessie.lambda_cu.spaces.polynomials import Polynomial, name, number
+from nessie.lambda_cu.spaces.segments import length_at, start_at
+from nessie.lambda_cu.spaces.steps import Steps, lift
 
 ZERO, ONE = closed.ZERO, closed.ONE
 TRUE = ir.Const(True, "bool")
@@ -35,7 +38,8 @@ class At:
 class Domain:
     """`space` is the space that SOACs over the domain walk. It is None on the host, and for segments whose offsets are
     not an array yet (the emitter makes them when a SOAC needs them). `start` and `length` give the bounds of segment s;
-    start is also defined at the number of segments. `lengths`: the expression over the parent that gave the lengths."""
+    start is also defined at the number of segments. `lengths`: the expression over the parent that gave the lengths;
+    `form`: the step polynomial of the segment's number that they are, where the host knows one."""
     size: ir.Size
     kind: str
     parent: Domain | None = None
@@ -44,6 +48,7 @@ class Domain:
     length: BoundsOf = lambda s: ZERO
     index: str = ""
     lengths: ir.Exp | None = None
+    form: Steps | None = None
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -54,13 +59,17 @@ class Domain:
     def is_flat(self) -> bool:
         return self.kind != "segments" or self.parent is HOST
 
-    def here(self) -> At:
-        """Return the index at which a walk of the domain is."""
+    @cached_property
+    def place(self) -> At:
+        """The index at which a walk of the domain is, one object: what a thunk has computed there, it computes once."""
         if self is HOST:
             return At(ZERO)
         if self.is_flat:
             return At(ir.Var("i"))
         return At(ir.Var("i"), ir.Var("s"), ir.Var("j"))
+
+    def here(self) -> At:
+        return self.place
 
 
 HOST = Domain(1, "host")
@@ -81,17 +90,17 @@ def host_child(size: ir.Size) -> Domain:
 
 
 def uniform(parent: Domain, length: ir.Size, total: ir.Size) -> Domain:
-    return segments(parent, ir.Uniform(parent.size, length, total))
+    return segments(parent, ir.Uniform(parent.size, length, total), lift(size_form(length)))
 
 
 def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
     return segments(parent, ir.Irregular(parent.size, offsets, total))
 
 
-def segments(parent: Domain, space: ir.Segmented) -> Domain:
+def segments(parent: Domain, space: ir.Segmented, form: Steps | None = None) -> Domain:
     """Return the domain of a space's elements."""
-    return Domain(space.total, "segments", parent, space, lambda s: closed.start_at(space, s),
-                  lambda s: closed.length_at(space, s))
+    return Domain(space.total, "segments", parent, space, lambda s: start_at(space, s), lambda s: length_at(space, s),
+                  form=form)
 
 
 def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:

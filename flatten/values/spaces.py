@@ -3,10 +3,12 @@
     the lengths                     the space               memory
     do not depend on the element    uniform                 none
     a step polynomial of i          closed                  none; starts and total in closed form (spaces.closed)
+    a polynomial of s and j         nested                  none; the same, of rows that are uniform or closed
     those of rows that are dense    the rows' own space     none
     others                          irregular               a scan, of which one total is read
 
-i is the domain's own index, and the host knows what else the polynomial mentions (flatten.ranges.step_forms).
+i is the domain's own index; of a domain of rows, s is the row and j the place in it. The host knows what else the
+polynomial mentions (flatten.ranges.step_forms).
 """
 from __future__ import annotations
 
@@ -31,12 +33,14 @@ from nessie.flatten.values.domains import (
     uniform,
 )
 from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.rows import IN_ROW, by_place, in_row, sums_of_rows
 from nessie.flatten.values.values import Sequence, pull, seq_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.closed import about, start_at
+from nessie.lambda_cu.spaces.closed import about, sum_at
 from nessie.lambda_cu.spaces.polynomials import Polynomial, names
+from nessie.lambda_cu.spaces.rows import has_row
 from nessie.lambda_cu.spaces.steps import PLAIN, NoForm, Steps, on_host_only
 from nessie.lambda_cu.spaces.steps import ZERO as NOTHING
 
@@ -112,8 +116,13 @@ def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter
     if context.failing:
         return None
     try:
-        form = step_form(context.ranges, exp, emitter.types, emitter.host_part)
-        require_closed(form, context.ranges)
+        form = step_form(context.ranges, exp, emitter.types, emitter.host_part, () if domain.is_flat else IN_ROW)
+        if not in_row(form):
+            require_closed(form, context.ranges)
+        elif domain.form is None or not has_row(domain.space):
+            return None
+        else:
+            require_closed(sums_of_rows(form, domain.form), context.ranges)
     except NoForm:
         return None
     return form
@@ -122,18 +131,30 @@ def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter
 def closed_space(emitter: Emitter, domain: Domain, length: Steps, message: str = TOO_MANY) -> Domain:
     """Return the space of segments whose lengths have a form. It needs neither memory nor a scan. The message is that
     of more elements than there can be."""
+    if in_row(length):
+        return nested_space(emitter, domain, length, message)
     if on_host_only(length):
         size = emitter.size(expression(length.get(PLAIN, NOTHING)))
         size = max(0, size) if isinstance(size, int) else size          # where a check of the host fails
         return of_one_length(emitter, domain, size, message)
     terms = terms_of(emitter, domain, length)
-    return segments(domain, ir.Closed(domain.size, terms, counted(emitter, ir.Closed(domain.size, terms, 0), message)))
+    total = counted(emitter, ir.Closed(domain.size, terms, 0), message)
+    return segments(domain, ir.Closed(domain.size, terms, total), length)
+
+
+def nested_space(emitter: Emitter, domain: Domain, length: Steps, message: str) -> Domain:
+    """Return the space of segments that are the elements of rows, by the place in a row."""
+    assert domain.space is not None and domain.parent is not None and domain.form is not None
+    sums = terms_of(emitter, domain.parent, sums_of_rows(length, domain.form))
+    lengths = tuple([ir.Binomial(0, tuple([emitter.size(expression(c)) for c in row])) for row in by_place(length)])
+    total = counted(emitter, ir.Closed(domain.parent.size, sums, 0), message)
+    return segments(domain, ir.Nested(domain.space, lengths, sums, total), length)
 
 
 def counted(emitter: Emitter, space: ir.Closed, message: str) -> str:
     """Return the name of the number of elements. Where it is one that sizes count, and about what floats say, it has
     not wrapped."""
-    total, near = emitter.host().name(start_at(space, atom_of(space.segments)), INT, "total"), about(space)
+    total, near = emitter.host().name(sum_at(space.terms, atom_of(space.segments)), INT, "total"), about(space)
     inside = op("and", op("<=", ZERO, total), op("<=", total, ir.Const(emitter.most, INT)))
     counts: ir.Exp = total
     if not (isinstance(near, ir.Const) and float(near.value) <= MOST and holds(emitter.host().ranges, inside)):

@@ -71,7 +71,7 @@ class Firsts(Replacing):
         match space:
             case ir.Flat(size):
                 return ir.Flat(self.size(size)), {}
-            case ir.Uniform() | ir.Closed():
+            case ir.Uniform() | ir.Closed() | ir.Nested():
                 return NAMES.map(space, self.size), {}
             case ir.Irregular(segments, offsets, total):
                 count, ends = self.size(segments), self.given[offsets]

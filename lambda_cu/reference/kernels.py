@@ -226,6 +226,8 @@ class Launch:
             case ir.Closed(segments, terms, _):
                 s = self.numbers(segments)[:-1]
                 offsets = np.concatenate([[0], np.cumsum(sum([self.term(term, s) for term in terms]))])
+            case ir.Nested(rows, lengths, sums, _):
+                offsets = self.nested(self.segments(rows).offsets, lengths, sums)
             case ir.Irregular(_, name, _):
                 offsets = self.values[name]
         total = self.size(space.size if isinstance(space, ir.Flat) else space.total)
@@ -233,13 +235,25 @@ class Launch:
             self.context.inconsistent(f"the segments of a space of {total} elements are not consistent")
         return Segments(offsets)
 
+    def nested(self, rows: Indices, lengths: tuple[ir.Term, ...], sums: tuple[ir.Term, ...]) -> Indices:
+        """Return the offsets of segments that are the elements of rows, which start there: lengths, added up; those of
+        a row are as many as the sums say."""
+        row = np.repeat(np.arange(len(rows) - 1), np.diff(rows))
+        j = np.arange(len(row)) - rows[row]
+        parts = [self.term(c, row) * binomials(j, k) for k, c in enumerate(lengths)]
+        offsets = np.concatenate([[0], np.cumsum(sum(parts))])
+        expected = sum([self.term(term, np.arange(len(rows) - 1)) for term in sums])
+        if np.any(np.diff(offsets[rows]) != expected):
+            self.context.inconsistent("the sums of a nested space are not those of its lengths")
+        return offsets
+
     def term(self, term: ir.Term, s: Indices) -> Indices:
         """Return the term of a length for each of these segments; starts are sums, added up one by one."""
         match term:
             case ir.Binomial(_, coefficients, doubling):
                 value = np.zeros_like(s)
                 for k, c in enumerate(coefficients):
-                    value += self.size(c) * np.array([FULL.wrapped(comb(at, k)) for at in s.tolist()], np.int64)
+                    value += self.size(c) * binomials(s, k)
                 value = value << np.minimum(s, 63) if doubling else value
             case ir.Floor(_, factor, offset, divisor):
                 value = self.size(factor) * ((s + self.size(offset)) // divisor)
@@ -257,6 +271,11 @@ class Launch:
         words = sum(self.size(type_.size) + type_.plus if not isinstance(type_.size, str) or type_.size in self.values
                     else walked for type_ in types if isinstance(type_, ir.Array))
         self.context.reserve(8 * (words + 3 * walked))
+
+
+def binomials(x: Indices, k: int) -> Indices:
+    """Return C(x, k), which wraps."""
+    return np.array([FULL.wrapped(comb(at, k)) for at in x.tolist()], np.int64)
 
 
 def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:

@@ -2,5 +2,7 @@
 
     polynomials     polynomials over names, by which lengths are compared
     steps           step polynomials of a position: lengths with min, max, choices, quotients and powers of 2
-    closed          lengths and starts of segments as expressions: the sums of step polynomials
+    closed          the terms of step polynomials, and their sums, as expressions
+    rows            in which row an element lies
+    segments        lengths and starts of segments
 """

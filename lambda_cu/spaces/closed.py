@@ -1,9 +1,4 @@
-"""Lengths and starts of segments as expressions of the segment's number.
-
-    space           length(s)                                   start(s)
-    uniform         m                                           s*m
-    closed          the sum of its terms                        the sum of their sums up to s
-    irregular       offsets[s+1] - offsets[s]                   offsets[s]
+"""The terms of step polynomials, and their sums, as expressions of a segment's number.
 
 The sum of a term that counts from `first` on is F(s) - F(min(s, first)), where F(x) is the sum for i = 0 .. x-1:
 
@@ -38,28 +33,14 @@ WORD = 2 ** 64
 MOST_SHIFT = 63
 
 
-def length_at(space: ir.Segmented, segment: ir.Exp) -> ir.Exp:
-    """Return the number of elements of a segment."""
-    match space:
-        case ir.Uniform(_, length, _):
-            return INTS.size(length)
-        case ir.Closed(_, terms, _):
-            return INTS.sum([counted_from(term, segment, term_at(term, segment)) for term in terms])
-        case ir.Irregular(_, offsets, _):
-            return INTS.minus(ir.Read(offsets, INTS.plus(segment, ONE)), ir.Read(offsets, segment))
-    raise TypeError(space)
+def value_at(terms: tuple[ir.Term, ...], segment: ir.Exp) -> ir.Exp:
+    """Return what the terms together are at a segment: its number of elements."""
+    return INTS.sum([counted_from(term, segment, term_at(term, segment)) for term in terms])
 
 
-def start_at(space: ir.Segmented, segment: ir.Exp) -> ir.Exp:
-    """Return the number of elements before a segment, or before the end if it is the number of segments."""
-    match space:
-        case ir.Uniform(_, length, _):
-            return INTS.times(segment, INTS.size(length))
-        case ir.Closed(_, terms, _):
-            return INTS.sum([sum_before(INTS, term, segment) for term in terms])
-        case ir.Irregular(_, offsets, _):
-            return ir.Read(offsets, segment)
-    raise TypeError(space)
+def sum_at(terms: tuple[ir.Term, ...], segment: ir.Exp) -> ir.Exp:
+    """Return the sum of the terms for the segments before this one: where it starts."""
+    return INTS.sum([sum_before(INTS, term, segment) for term in terms])
 
 
 def about(space: ir.Closed) -> ir.Exp:

@@ -109,6 +109,12 @@ def without(monomial: Monomial, factor: str) -> Monomial:
     return monomial[:at] + monomial[at + 1:]
 
 
+def replaced(exp: Polynomial, mapping: Mapping[str, Polynomial]) -> Polynomial:
+    """Return the polynomial with these for its names."""
+    return total([reduce(multiply, [mapping.get(factor, name(factor)) for factor in monomial],
+                         polynomial([((), c)], exp.divisor)) for monomial, c in exp.terms])
+
+
 def names(exp: Polynomial) -> set[str]:
     return {factor for monomial, _ in exp.terms for factor in monomial}
 

@@ -17,7 +17,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser_expressions import expression, size, thunk
 from nessie.lambda_cu.text.printer_expressions import WIDTH, name, show_exp, show_size, show_thunk
 
-SPACES = {"uniform": ir.Uniform, "closed": ir.Closed, "irregular": ir.Irregular}
+SPACES = {"uniform": ir.Uniform, "closed": ir.Closed, "nested": ir.Nested, "irregular": ir.Irregular}
 
 
 def show_soac(soac: ir.Soac) -> str:
@@ -103,6 +103,7 @@ GRAMMAR = Grammar({
     ir.Flat: "({size})",
     ir.Uniform: "uniform({segments}, {length}, {total})",
     ir.Closed: "closed({segments}, {terms}, {total})",
+    ir.Nested: "nested({rows}, {lengths:Lengths}, {sums}, {total})",
     ir.Binomial: "{coefficients} {doubling?doubling} {first:From}",
     ir.Floor: "floor({factor}, {offset}, {divisor}) {first:From}",
     ir.Irregular: "irregular({offsets}, {segments}, {total})",
@@ -112,6 +113,7 @@ GRAMMAR = Grammar({
     "tuple[Exp, ...]": listed(show_exp, expression),
     "Space": Field(show_space, space),
     "tuple[Term, ...]": Field(show_terms, terms),
+    "Lengths": listed(lambda found: render(GRAMMAR.show(found)), term),
     "tuple[Size, ...]": listed(show_size, size),
     "From": Field(lambda first: f"from {show_size(first)}" if first else "", from_place),
     "int": Field(str, size),

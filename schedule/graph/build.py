@@ -154,6 +154,9 @@ def descriptor_text(space: ir.Space) -> str:
             return f"uniform({segments}, {length})"
         case ir.Closed(segments, terms, _):
             return f"closed({segments}, {show_terms(terms)})"
+        case ir.Nested(rows):
+            assert not isinstance(rows, ir.Flat)
+            return f"{descriptor_text(rows)}, nested"
         case ir.Irregular(_, offsets, _):
             return f"irregular({offsets})"
     raise TypeError(space)

@@ -150,7 +150,7 @@ def survivors(producer: ir.Bind, consumer: ir.Bind, setting: Setting) -> ir.Filt
     if count != producer.names[0] or count == "_" or (isinstance(space, ir.Irregular) and (
             isinstance(producer.soac.space, ir.Flat) or space.offsets != producer.names[-1])):
         return None
-    if isinstance(space, ir.Uniform | ir.Closed):
+    if isinstance(space, ir.Uniform | ir.Closed | ir.Nested):
         return None
     indexed = [thunk for thunk in thunks(consumer.soac) if not is_operator(consumer.soac, thunk)]
     if any(not index_only_reads(thunk, values_of(producer)) or producer.names[0] in thunk.using for thunk in indexed):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -210,6 +211,7 @@ SEGMENTED = {
           firsts
         return fs""",
 }
+CUDA_SEGMENTED = {name: text for name, text in SEGMENTED.items() if name != "firsts"}
 LENGTHS = [[], [0], [0, 0, 0], [3], [1], [14], [2, 0, 0, 5, 1, 0], [0, 9, 0, 0, 1, 2, 3], [1] * 9, [4, 4, 4],
            [0] * 11, [3, 0, 0, 0, 0, 0, 17, 1]]
 
@@ -240,13 +242,45 @@ def test_walks_of_triangles(name: str, segments: int, slope: int, offset: int) -
     agree(kernel, [n, segments, numbers(n), numbers(segments, 5), slope, offset])
 
 
+# How many rows, of a + b*r segments, from a row on of c + d*r more; of e + f*r + g*j elements each.
+NESTED = [((0, 1, 1, 0, 0, 0), (1, 1, 1)), ((2, 0, 0, 0, 0, 0), (1, 1, 0)), ((1, 1, 0, 0, 0, 0), (0, 0, 0)),
+          ((1, 3, 0, 0, 0, 0), (0, 0, 4)), ((4, 1, 1, 0, 0, 0), (1, 0, 1)), ((4, 4, -1, 0, 0, 0), (5, 1, -1)),
+          ((3, 2, 0, 0, 0, 0), (0, 3, 2)), ((4, 0, 2, 0, 0, 0), (0, 0, 1)), ((4, 3, 0, 1, -2, 0), (1, 1, 1)),
+          ((5, 0, 0, 2, 0, 1), (2, 0, 0)), ((5, 6, -2, 3, -6, 2), (1, 0, 1))]
+Rows, Segments = tuple[int, int, int, int, int, int], tuple[int, int, int]
+
+
+@pytest.mark.parametrize("rows, segments", NESTED, ids=str)
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_walks_of_rows_in_rows(name: str, rows: Rows, segments: Segments) -> None:
+    agree(*nested_kernel(name, rows, segments))
+
+
+@pytest.mark.sampled(quick=4)
+@pytest.mark.parametrize("name", [name for name in CUDA_SEGMENTED if name != "order"])
+def test_walks_of_rows_in_rows_by_blocks_of_threads(name: str) -> None:
+    agree_on_gpu(*nested_kernel(name, (9, 40, -6, 6, -40, 7), (3, 2, 1)), 1)
+
+
+def nested_kernel(name: str, rows: Rows, segments: Segments) -> tuple[ir.Kernel, list[Any]]:
+    (count, a, b, place, c, d), (e, f, g) = rows, segments
+    long = [a + b * r + (c + d * r) * (r >= place) for r in range(count)]
+    lengths = [[e + f * r + g * j for j in range(row)] for r, row in enumerate(long)]
+    sums = [sum(row) for row in lengths]
+    steps = " + ".join([f"({now - before}) from {r}" for r, (before, now) in enumerate(pairwise([0, *sums])) if r])
+    space = (f"nested(closed({count}, ({a}, {b}) + ({c}, {d}) from {place}, m), (({e}, {f}), ({g})), "
+             f"({sum(sums[:1])}){' + ' * bool(steps)}{steps}, n)")
+    kernel = segmented_kernel("more : int", space.replace("from 0", ""), SEGMENTED[name])
+    n, m = sum(sums), sum(long)
+    return kernel, [n, m, numbers(n), numbers(m, 5), 0]
+
+
 def segmented_kernel(more: str, space: str, body: str) -> ir.Kernel:
     text = body.replace(" D\n", f" {space}\n")
     return parse_kernel(f"kernel K (n : int, m : int, xs : [int; n], vs : [int; m], {more}) {{{text}\n}}")
 
 
 CUDA = [*(name for name in sorted(FLAT) if name != "firsts"), "ordered reduce"]         # GPUs have no firsts
-CUDA_SEGMENTED = {name: text for name, text in SEGMENTED.items() if name != "firsts"}
 
 
 def cuda_kernel(name: str) -> ir.Kernel:

@@ -12,7 +12,7 @@ from index_arithmetic import evaluated
 from printed import everywhere, kernel, values
 
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.closed import start_at
+from nessie.lambda_cu.spaces.segments import start_at
 
 SIZES = range(7)
 UP_TO: dict[str, Callable[[int], range]] = {"inclusive": lambda n: range(n + 1), "half-open": range}

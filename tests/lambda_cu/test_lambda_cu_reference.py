@@ -239,6 +239,9 @@ def test_regular_spaces() -> None:
                0) == [[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [0, 1, 2, 3, 4, 5]]
     assert run("(n : int) { let (s, j) = SEG_MAP { (s1, j1, i1) => (s1, j1) } closed(n, (1, 2), 9) return (s, j) }",
                3) == [[0, 1, 1, 1, 2, 2, 2, 2, 2], [0, 0, 1, 2, 0, 1, 2, 3, 4]]
+    assert run("(n : int) { let (s, j) = SEG_MAP { (s1, j1, i1) => (s1, j1) } "
+               "nested(closed(n, (1, 1), 6), ((1), (1)), (1, 2, 1), 10) return (s, j) }",
+               3) == [[0, 1, 2, 2, 3, 4, 4, 5, 5, 5], [0, 0, 0, 1, 0, 0, 1, 0, 1, 2]]
     assert run("(n : int) { let z = SEG_REDUCE { (s, j, i) => j } (-1) { (x, y) => max(x, y) } uniform(2, n, n)"
                " return z }", 0) == [[-1, -1]]
 
@@ -275,6 +278,8 @@ def test_what_no_right_kernel_does_is_an_internal_error() -> None:
         run("(n : int) { let y = PERMUTE { i => i } { i => i - 2 } (n) into n (0) last return y }", 2)
     with pytest.raises(InternalError, match="not consistent"):
         run("(n : int) { let y = SEG_MAP { (s, j, i) => i } uniform(2, 2, n) return y }", 5)
+    with pytest.raises(InternalError, match="sums of a nested space"):
+        run("(n : int) { let y = SEG_MAP { (s, j, i) => i } nested(uniform(1, 2, 2), ((1), (1)), (4), n) return y }", 3)
 
 
 # Scalar functions ---------------------------------------------------------------------------------

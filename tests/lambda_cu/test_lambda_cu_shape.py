@@ -49,5 +49,8 @@ def test_a_segmented_space_is_not_another() -> None:
     text = "kernel K (s : int, m : int, n : int) {{ let x = SEG_MAP {{ (s1, j, i) => j }} {} return x }}"
     spaces = ["uniform(s, m, n)", "uniform(m, s, n)", "closed(s, (m, m), n)", "closed(s, (m, 1), n)",
               "closed(s, (m) + (m), n)", "closed(s, (m, m) doubling, n)", "closed(s, (m) from m, n)",
-              "closed(s, floor(m, m, 3), n)", "closed(s, floor(m, m, 4), n)"]
+              "closed(s, floor(m, m, 3), n)", "closed(s, floor(m, m, 4), n)",
+              "nested(uniform(s, m, m), ((m)), (m), n)", "nested(uniform(s, m, m), ((m), (m)), (m), n)",
+              "nested(uniform(s, m, m), ((m, m)), (m), n)", "nested(uniform(s, m, m), ((m)), (m, m), n)",
+              "nested(closed(s, (m), m), ((m)), (m), n)", "nested(closed(s, (m, 1), m), ((m)), (m), n)"]
     assert len({shape(parse_kernel(text.format(space))) for space in spaces}) == len(spaces)

@@ -18,6 +18,7 @@ PLUS = thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
 FLAT, ROWS = ir.Flat("n"), ir.Irregular("k", "offs", "n")
 ALL = thunk(("i",), ir.Const(True, "bool"))
 AT, AT_ROW = thunk(("i",), X), thunk(("s", "j", "i"), X)
+ONE_EACH = ir.Binomial(0, (1,))
 
 
 @pytest.mark.parametrize("exp, types", [
@@ -89,6 +90,12 @@ def test_what_soacs_bind(names: tuple[str, ...], soac: ir.Soac, types: tuple[ir.
     (ir.Map(AT_ROW, ir.Closed("k", (ir.Binomial(-1, (1,)),), "n")), "size -1 is negative"),
     (ir.Map(AT_ROW, ir.Closed("k", (ir.Floor(0, 1, -1, 2),), "n")), "size -1 is negative"),
     (ir.Map(AT_ROW, ir.Closed("k", (ir.Floor(0, 1, 0, 1),), "n")), "divided by 1"),
+    (ir.Map(AT_ROW, ir.Nested(ir.Flat("k"), (ONE_EACH,), (ONE_EACH,), "n")), "rows of a nested space are not uniform"),
+    (ir.Map(AT_ROW, ir.Nested(ir.Closed("k", (ir.Binomial(0, (1, 1, 1)),), "n"), (ONE_EACH,), (ONE_EACH,), "n")),
+     "rows of a nested space are not uniform"),
+    (ir.Map(AT_ROW, ir.Nested(ir.Uniform("k", 1, "k"), (), (ONE_EACH,), "n")), "has no term"),
+    (ir.Map(AT_ROW, ir.Nested(ir.Uniform("k", 1, "k"), (ir.Binomial("k", (1,)),), (ONE_EACH,), "n")), "no polynomials"),
+    (ir.Map(AT_ROW, ir.Nested(ir.Uniform("k", 1, "b"), (ONE_EACH,), (ONE_EACH,), "n")), "size b is not an int"),
     (ir.Reduce(AT, (NONE,), PLUS, FLAT), "gives float, but the identity is int"),
     (ir.Reduce(AT, (ZERO,), thunk(("x", "y"), ir.Var("b")), FLAT), "operator takes float twice, but gives bool"),
     (ir.Scan(AT_ROW, (ZERO,), PLUS, ROWS, True), "only a flat SCAN has its total"),

@@ -9,8 +9,9 @@ from index_arithmetic import evaluated, wrapped
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces import steps
-from nessie.lambda_cu.spaces.closed import INTS, about, length_at, start_at
+from nessie.lambda_cu.spaces.closed import INTS, about
 from nessie.lambda_cu.spaces.polynomials import binomials, name, number, value
+from nessie.lambda_cu.spaces.segments import length_at, start_at
 from nessie.lambda_cu.spaces.steps import INDEX, NoForm, Place, Steps, lift
 
 Env = Mapping[str, int]

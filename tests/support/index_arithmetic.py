@@ -19,6 +19,7 @@ MEANINGS: dict[str, Callable[..., int]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "min": min, "max": max,
     "/": lambda a, b: abs(a) // b * (1 if a >= 0 else -1), "rshift": lambda a, b: a >> b, "lshift": lambda a, b: a << b,
     "or": lambda a, b: a | b, ">=": lambda a, b: a >= b, "float": float, "trunc": int, "floor": math.floor,
+    "<=": lambda a, b: a <= b, "<": lambda a, b: a < b, "btoi": int, "sqrt": math.sqrt,
 }
 
 
@@ -29,6 +30,8 @@ def evaluated(exp: ir.Exp, env: Env) -> Any:
             return number_
         case ir.Var(named):
             return env[named]
+        case ir.Let((named,), value, body):
+            return evaluated(body, {**env, named: evaluated(value, env)})
         case ir.If(condition, then, orelse):
             return evaluated(then if evaluated(condition, env) else orelse, env)
         case ir.Op(operator, arguments):

@@ -35,7 +35,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.closed import length_at
+from nessie.lambda_cu.spaces.segments import length_at
 from nessie.lambda_cu.typing import SCALARS
 
 
@@ -202,7 +202,7 @@ def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[
     match soac.space:
         case ir.Irregular(_, given, _):
             offsets = given
-        case ir.Uniform() | ir.Closed():
+        case ir.Uniform() | ir.Closed() | ir.Nested():
             offsets = ends
             binds.append(ir.Bind((ends,), lengths_scan(soac.space)))
     return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,
@@ -224,7 +224,7 @@ def is_narrow(thunk: ir.Thunk, kernel: ir.Kernel) -> bool:
             or any(isinstance(e, ir.Op) and OPS[e.op].result in WIDE for e in subexpressions(thunk.body)))
 
 
-def lengths_scan(space: ir.Uniform | ir.Closed) -> ir.Scan:
+def lengths_scan(space: ir.Segmented) -> ir.Scan:
     """The offsets of segments with a closed form: the SCAN, with its total, of their lengths."""
     thunk = scope.thunk(("#segment",), length_at(space, ir.Var("#segment")))
     plus = ir.Thunk(("a", "b"), ir.Op("+", (ir.Var("a"), ir.Var("b"))))

@@ -81,6 +81,9 @@ class Meaning:
                 lengths = [self.size(length)] * self.size(segments)
             case ir.Closed(segments, terms, _):
                 lengths = [sum([self.term(term, s) for term in terms]) for s in range(self.size(segments))]
+            case ir.Nested(outer, terms, _, _):
+                lengths = [sum([self.term(term, r) * comb(j, k) for k, term in enumerate(terms)])
+                           for r, row in enumerate(self.rows(outer)) for j in range(len(row))]
             case ir.Irregular(_, offsets, _):
                 ends = self.values[offsets]
                 lengths = [b - a for a, b in zip(ends, ends[1:])]

@@ -39,8 +39,9 @@ small = st.recursive(st.one_of(constants, st.builds(ir.Var, names)), larger, max
 thunks = st.builds(ir.Thunk, tuples(names), small, tuples(names))
 terms = st.one_of(st.builds(ir.Binomial, sizes, tuples(sizes, 1), st.booleans()),
                   st.builds(ir.Floor, sizes, sizes, sizes, st.integers(0, 9)))
-spaces = st.one_of(st.builds(ir.Flat, sizes), st.builds(ir.Uniform, sizes, sizes, sizes),
-                   st.builds(ir.Closed, sizes, tuples(terms, 1), sizes), st.builds(ir.Irregular, sizes, names, sizes))
+rows = st.one_of(st.builds(ir.Uniform, sizes, sizes, sizes), st.builds(ir.Closed, sizes, tuples(terms, 1), sizes))
+spaces = st.one_of(st.builds(ir.Flat, sizes), rows, st.builds(ir.Irregular, sizes, names, sizes),
+                   st.builds(ir.Nested, rows, tuples(terms, 1), tuples(terms, 1), sizes))
 soacs = st.one_of(
     st.builds(ir.Map, thunks, spaces), st.builds(ir.Reduce, thunks, tuples(small), thunks, spaces),
     st.builds(ir.Scan, thunks, tuples(small), thunks, spaces, st.booleans()),
