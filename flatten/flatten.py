@@ -21,7 +21,7 @@ from nessie.flatten.threads.thread import Purity
 from nessie.flatten.threads.versions import Versions
 from nessie.flatten.translate import translate
 from nessie.flatten.translator import Translator
-from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.emitter import Emitter, SpaceMade
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import type_of_layout
 from nessie.mono import nodes as mono
@@ -31,6 +31,12 @@ from nessie.mono.node_types import narrow_types
 
 def flatten(program: mono.Program, recursion: bool = True,
             arguments: tuple[ir.Layout, ...] | None = None) -> ir.Program:
+    return flattened(program, recursion, arguments)[0]
+
+
+def flattened(program: mono.Program, recursion: bool, arguments: tuple[ir.Layout, ...] | None,
+              ) -> tuple[ir.Program, list[SpaceMade]]:
+    """Return the program, and the spaces that were made for it."""
     functions = {f.name: f for f in program.functions}
     narrow = narrow_types(program)
     from_narrow = any(leaf.name in WIDE for layout in arguments or () for leaf in leaves(type_of_layout(layout)))
@@ -44,5 +50,6 @@ def flatten(program: mono.Program, recursion: bool = True,
         versions.without_sequences(name)
     main, entry = entry_function(t, functions[program.entry], arguments)
     made = tuple(emitter.functions.values())
-    return with_element_sites(ir.Program(tuple(emitter.sites.values()), tuple(emitter.scalar_functions),
-                                         tuple(emitter.kernels), (main, *made), entry))
+    flat = ir.Program(tuple(emitter.sites.values()), tuple(emitter.scalar_functions), tuple(emitter.kernels),
+                      (main, *made), entry)
+    return with_element_sites(flat), emitter.spaces_made

@@ -86,6 +86,8 @@ class Former:
                 return self.operation(exp, operator, a, b)
             case ir.Op("neg", (a,)):
                 return self.form(ir.Op("-", (ir.Const(0, "int"), a)))
+            case ir.Read():
+                raise NoForm("lengths are elements of a sequence")
         raise NoForm("the length is computed in a way that has no form")
 
     def choice(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp) -> Steps:
@@ -107,10 +109,10 @@ class Former:
     def operation(self, exp: ir.Op, operator: str, a: ir.Exp, b: ir.Exp) -> Steps:
         match operator:
             case "+" | "-" | "*":
+                of_a, of_b = self.form(a), self.form(b)
                 if not self.stays_inside(operator, a, b):
-                    raise NoForm("the length may leave the ints")
-                combine = plus if operator == "+" else minus if operator == "-" else times
-                return combine(self.form(a), self.form(b))
+                    raise NoForm(f"a {'product' if operator == '*' else 'sum'} may leave the ints")
+                return (plus if operator == "+" else minus if operator == "-" else times)(of_a, of_b)
             case "min" | "max":
                 lesser, greater = (a, b) if operator == "min" else (b, a)
                 if self.at_most(lesser, greater):

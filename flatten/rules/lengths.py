@@ -29,7 +29,7 @@ from nessie.flatten.values.values import Scalar, exp_of, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import name as named
-from nessie.lambda_cu.spaces.steps import Steps
+from nessie.lambda_cu.spaces.steps import NoForm, Steps
 from nessie.mono import nodes as mono
 
 TOO_GREAT = "A length is computed from an int that is greater than 2^61, or less than -2^61."
@@ -55,20 +55,23 @@ def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message:
     """Return the length's step polynomial, if it has one: the host checks the least length and, before, that the names
     of the host in it are so small that no part of it wraps."""
     for presumed in presumptions(emitter, domain, length_at):
-        form = length_form(length_at, domain, emitter, presumed)
-        if form is not None:
+        try:
+            form = length_form(length_at, domain, emitter, presumed)
             context = Context(emitter, domain)
             context.presumed = presumed
             surely = holds(context.ranges, op("<=", ZERO, length_at(domain.here(), context)))
             if not surely and (in_row(form) or not least_is_known(form, context.ranges)):
-                return None
-            if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
-                return None
-            presume(emitter, domain, presumed, origin)
-            if not surely:
-                lengths = lengths_at(emitter, domain.size, terms_of(emitter, domain, form))
-                check_least(emitter, domain, lengths, message, origin)
-            return form
+                raise NoForm("the host does not know the least length")
+        except NoForm as error:
+            emitter.no_form[origin] = str(error)
+            continue
+        if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
+            return None
+        presume(emitter, domain, presumed, origin)
+        if not surely:
+            lengths = lengths_at(emitter, domain.size, terms_of(emitter, domain, form))
+            check_least(emitter, domain, lengths, message, origin)
+        return form
     return None
 
 

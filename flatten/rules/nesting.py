@@ -12,7 +12,7 @@ from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, composed, minus, op, plus, segments
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, solid
-from nessie.flatten.values.spaces import closed_space, space_of
+from nessie.flatten.values.spaces import closed_space, space_of, told
 from nessie.flatten.values.values import (
     Leaf,
     Scalar,
@@ -88,7 +88,9 @@ def closed_rows(t: Translator, source: Sequence, space: Domain, raw: Scalar, mes
     if not holds(t.emitter.host().ranges, as_long):
         t.emitter.require(as_long, message, exp.origin)
     assert isinstance(rows.space, ir.Uniform | ir.Closed)
-    return segments(space, replace(rows.space, total=size), rows.form)
+    found = segments(space, replace(rows.space, total=size), rows.form)
+    told(t.emitter, found)
+    return found
 
 
 def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:

@@ -63,6 +63,14 @@ class Tables:
 
 
 @dataclass(frozen=True)
+class SpaceMade:
+    """The space of sequences whose lengths are computed at `origin`; `why`: why it takes memory, if it does."""
+    origin: Origin
+    space: Domain
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Version:
     """A scalar function that stands for a thread-level function where its sequences have certain payloads. It takes the
     scalars of its parameters, then the host's `scalars` and `arrays` by which its body sees the payloads. `result`: a
@@ -104,6 +112,8 @@ class Emitter:
         self.hosted: dict[ir.Size, Domain] = {}
         self.version: Callable[[str, list[Term]], Version] = no_version
         self.scalar_functions: list[ir.ScalarFunction] = []
+        self.spaces_made: list[SpaceMade] = []              # for explanations
+        self.no_form: dict[Origin, str] = {}                # why lengths that are computed there have none
         self.origin: Origin = ()
 
     # Names

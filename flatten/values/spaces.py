@@ -32,7 +32,7 @@ from nessie.flatten.values.domains import (
     segments,
     uniform,
 )
-from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.emitter import Emitter, SpaceMade
 from nessie.flatten.values.rows import IN_ROW, by_place, in_row, sums_of_rows
 from nessie.flatten.values.values import Sequence, pull, seq_of
 from nessie.lambda_cu import nodes as ir
@@ -64,12 +64,22 @@ def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], 
         return emitter.tables.spaces[key]
     space = uniform_space(emitter, domain, exp, context)
     if space is None:
-        form = length_form(length, domain, emitter)
-        space = irregular_space(emitter, domain, exp) if form is None else closed_space(emitter, domain, form)
+        try:
+            space = closed_space(emitter, domain, length_form(length, domain, emitter))
+        except NoForm as error:
+            emitter.no_form.setdefault(emitter.origin, str(error))
+            space = irregular_space(emitter, domain, exp)
     space = replace(space, lengths=exp)
+    told(emitter, space)
     if key is not None:
         emitter.tables.spaces[key] = space
     return space
+
+
+def told(emitter: Emitter, space: Domain) -> None:
+    """Record the space, for explanations."""
+    why = emitter.no_form.get(emitter.origin, "") if isinstance(space.space, ir.Irregular) else ""
+    emitter.spaces_made.append(SpaceMade(emitter.origin, space, why))
 
 
 def independent(exp: ir.Exp, context: Context) -> bool:
@@ -107,24 +117,21 @@ def of_one_length(emitter: Emitter, domain: Domain, length: ir.Size, message: st
 
 
 def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter: Emitter,
-                presumed: Mapping[str, Range] = NOTHING_PRESUMED) -> Steps | None:
-    """Return the step polynomial that the length is, if it has a closed sum. `presumed`: ranges of names of
-    the host that the caller checks."""
+                presumed: Mapping[str, Range] = NOTHING_PRESUMED) -> Steps:
+    """Return the step polynomial that the length is; raise NoForm if it has no closed sum. `presumed`: ranges of names
+    of the host that the caller checks."""
     context = Context(emitter, domain)
     context.presumed = presumed
     exp = length(domain.here(), context)
     if context.failing:
-        return None
-    try:
-        form = step_form(context.ranges, exp, emitter.types, emitter.host_part, () if domain.is_flat else IN_ROW)
-        if not in_row(form):
-            require_closed(form, context.ranges)
-        elif domain.form is None or not has_row(domain.space):
-            return None
-        else:
-            require_closed(sums_of_rows(form, domain.form), context.ranges)
-    except NoForm:
-        return None
+        raise NoForm("the length of one may fail")
+    form = step_form(context.ranges, exp, emitter.types, emitter.host_part, () if domain.is_flat else IN_ROW)
+    if not in_row(form):
+        require_closed(form, context.ranges)
+    elif domain.form is None or not has_row(domain.space):
+        raise NoForm("the rows around have no lengths that rise by a number")
+    else:
+        require_closed(sums_of_rows(form, domain.form), context.ranges)
     return form
 
 

@@ -230,3 +230,32 @@ def doubled(exp: Steps) -> Steps:
             raise NoForm("the exponent is not the position")
         found = plus(found, times(where, {Kind(doubling=slope == 1): number(2 ** power)}))
     return found
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def show(exp: Steps) -> str:
+    """Return the sum of the terms, a condition in brackets being 1 or 0: i + 1 + [i >= b]*(b - i)."""
+    return " + ".join([show_term(kind, part) for kind, part in exp.items()]) or "0"
+
+
+def show_term(kind: Kind, part: Polynomial) -> str:
+    factors = [f"[{show_place(place)}]" for place in sorted(kind.places, key=repr)]
+    if kind.doubling:
+        factors.append(f"2^{INDEX}")
+    if kind.quotient is not None:
+        whole = add(multiply(number(kind.quotient.slope), name(INDEX)), kind.quotient.offset)
+        factors.append(f"({polynomials.show(whole)})/{kind.quotient.divisor}")
+    shown = polynomials.show(part)
+    if factors and part == ONE:
+        return "*".join(factors)
+    return "*".join([*factors, f"({shown})" if factors and len(part.terms) > 1 else shown])
+
+
+def show_place(place: Place) -> str:
+    """Return i >= 3, 2*i >= n - b."""
+    if place.slope == 0:
+        return f"{polynomials.show(place.offset)} >= 0"
+    index = INDEX if place.slope == 1 else f"{place.slope}*{INDEX}"
+    return f"{index} >= {polynomials.show(subtract(ZERO, place.offset))}"

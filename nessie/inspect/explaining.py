@@ -7,6 +7,7 @@ The call's graphs are those of the entry at the types, layouts and sizes of its 
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
@@ -15,10 +16,14 @@ from typing import Any
 from nessie import driver, forms, pipeline
 from nessie.base.source import user_span
 from nessie.cudagen.cpu.assemble import CpuProgram
+from nessie.flatten.flatten import flattened
 from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obstacle, obstacles
+from nessie.flatten.values.emitter import SpaceMade
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.lambda_cu.scope import statements
+from nessie.lambda_cu.spaces.steps import show
+from nessie.lambda_cu.text.printer_expressions import show_size
 from nessie.mono import nodes as mono
 from nessie.mono.passes.reduce_groups import groups_reduced
 from nessie.program_cache import cached_program
@@ -30,6 +35,7 @@ from nessie.schedule.explain.explain import (
     Explanation,
     FunctionExplained,
     GroupsExplained,
+    SpaceExplained,
     explain,
 )
 from nessie.schedule.explain.text import excerpt
@@ -53,7 +59,8 @@ def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, eve
     explained = with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
     if forms.MONO not in made:
         return explained
-    return replace(explained, functions=functions(made[forms.MONO], made[forms.FLAT], job), groups=groups(ran))
+    return replace(explained, functions=functions(made[forms.MONO], made[forms.FLAT], job), groups=groups(ran),
+                   spaces=spaces(ran, made[forms.MONO], job))
 
 
 def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
@@ -82,6 +89,37 @@ def groups(ran: Mapping[str, driver.PassResult]) -> tuple[GroupsExplained, ...]:
         why = f"{excerpt(where) or 'what they have'} {group.why}"
         found.append(GroupsExplained(user_span(group.origin), bool(group.why), why if group.why else "", where))
     return tuple(found)
+
+
+def spaces(ran: Mapping[str, driver.PassResult], program: mono.Program,
+           job: pipeline.Job) -> tuple[SpaceExplained, ...]:
+    """The spaces that flattening makes of what the pass before it has left, those of user's places, each once."""
+    before = [step.program for step in ran.values() if step.ran.output == forms.MONO]
+    flat, made = flattened(before[-1] if before else program, job.target not in forms.WITHOUT_STACK, job.layouts)
+    entry = next(f for f in flat.functions if f.name == flat.entry.function)
+    names = {str(param.type.size): f"#{param.name}" for param in reversed(entry.params)
+             if isinstance(param.type, ir.Array) and not param.type.plus}
+    found = [space_explained(one, names) for one in made if user_span(one.origin) is not None]
+    return tuple(dict.fromkeys(found))
+
+
+def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained:
+    """`names`: of sizes, as users know them."""
+    def known(text: str) -> str:
+        return re.sub(r"[\w']+", lambda found: names.get(found[0], found[0]), text)
+
+    place, space, form = user_span(made.origin), made.space.space, made.space.form
+    length = known(show(form)) if form is not None else ""
+    match space:
+        case ir.Uniform(_, size, _):
+            return SpaceExplained(place, "uniform", length, f"i*{known(show_size(size))}", "none")
+        case ir.Closed() | ir.Nested():
+            return SpaceExplained(place, type(space).__name__.lower(), length, "their sum", "none")
+        case ir.Irregular(segments, offsets, _):
+            count = str(segments + 1) if isinstance(segments, int) else f"{known(segments)} + 1"
+            length, start = f"{offsets}[i+1] - {offsets}[i]", f"{offsets}[i]"
+            return SpaceExplained(place, "irregular", length, start, f"{count} words", made.why)
+    return SpaceExplained(place, "composed", "", "", "none")
 
 
 def reason(what: Obstacle | None) -> str:
@@ -115,7 +153,8 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     flat = made[forms.FLAT]
     job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
     found = explain_program(job, forms.FLAT, flat, everything)
-    found = replace(found, functions=functions(made.get(forms.MONO, program), flat, job), groups=groups(ran))
+    found = replace(found, functions=functions(made.get(forms.MONO, program), flat, job), groups=groups(ran),
+                    spaces=spaces(ran, program, job))
     if session.target.name not in MEASURED or has_effects(flat):
         return found
     jobs = {mode: replace(job, target=session.target.name, fuse=mode, wishes=() if mode == "none" else job.wishes)

@@ -143,10 +143,22 @@ class GroupsExplained:
 
 
 @dataclass(frozen=True)
+class SpaceExplained:
+    """How the lengths computed at `place` are held: the `form` of their space; the `length` and `start` of segment i,
+    or s, j of nested ones; the `memory` it takes; `reason`: why it takes any, where that is known."""
+    place: Span | None
+    form: str
+    length: str
+    start: str
+    memory: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The explanation of a function. `mode`: the schedule whose kernels it runs; `once`: a call runs each region just
     once; `measured`: seconds in kernels per schedule, if it has been run; `functions`: those that it calls; `groups`:
-    those by keys."""
+    those by keys; `spaces`: those of sequences in sequences."""
     machine: str
     regions: tuple[RegionExplained, ...]
     function: str = ""
@@ -155,6 +167,7 @@ class Explanation:
     measured: Mapping[str, float] = field(default_factory=dict)
     functions: tuple[FunctionExplained, ...] = ()
     groups: tuple[GroupsExplained, ...] = ()
+    spaces: tuple[SpaceExplained, ...] = ()
 
 
 def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:

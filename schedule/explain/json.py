@@ -1,11 +1,13 @@
 """Turns explanations of schedules into JSON data: times in nanoseconds, sizes in bytes.
 
     {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...],
-     "functions": [...], "groups": [...]}
+     "functions": [...], "groups": [...], "spaces": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
     a function   "name", "runs" ("thread", "lifted", "apart" or "host"), "place", and unless it runs per element the
                  "reason" why not, and "where"
     a group      "place", whether it is "made", and if it is the "reason" why, and "where"
+    a space      "place", "form", "length" and "start" of a segment, "memory", and the "reason" why it takes some, if
+                 known
     a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
                  kernels in the code, if known
     a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),
@@ -30,6 +32,7 @@ from nessie.schedule.explain.explain import (
     PairExplained,
     RegionExplained,
     Scheduled,
+    SpaceExplained,
 )
 from nessie.schedule.nodes import NEVER
 from nessie.schedule.solver.solve import OPTIMAL
@@ -40,7 +43,14 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "schedules": {mode: totals(explained, mode) for mode in SCHEDULES},
             "regions": [region_json(region, explained.mode) for region in explained.regions],
             "functions": [function_json(found) for found in explained.functions],
-            "groups": [groups_json(found) for found in explained.groups]}
+            "groups": [groups_json(found) for found in explained.groups],
+            "spaces": [space_json(found) for found in explained.spaces]}
+
+
+def space_json(found: SpaceExplained) -> dict[str, Any]:
+    why = {"reason": found.reason} if found.reason else {}
+    return {"place": place_json(found.place), "form": found.form, "length": found.length, "start": found.start,
+            "memory": found.memory, **why}
 
 
 def function_json(found: FunctionExplained) -> dict[str, Any]:

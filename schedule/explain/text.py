@@ -36,6 +36,7 @@ from nessie.schedule.explain.explain import (
     Price,
     RegionExplained,
     Scheduled,
+    SpaceExplained,
 )
 from nessie.schedule.legality.witness import listed
 from nessie.schedule.nodes import AGAIN, APART, TOGETHER
@@ -60,6 +61,8 @@ def as_text(function: str, explained: Explanation, everything: bool = False) -> 
         parts.append(functions_text(explained.functions))
     if explained.groups:
         parts.append(groups_text(explained.groups))
+    if explained.spaces:
+        parts.append(spaces_text(explained.spaces))
     return "\n".join(parts)
 
 
@@ -91,6 +94,14 @@ def groups_text(groups: Sequence[GroupsExplained]) -> str:
     rows = [[excerpt(found.place), "are made" if found.made else "are not made",
              place_text(found.where or found.place), found.reason or "they are only reduced"] for found in groups]
     return "\n".join(["groups", *table(rows, left=3)]) + "\n"
+
+
+def spaces_text(spaces: Sequence[SpaceExplained]) -> str:
+    """A line for each space of sequences in sequences, and why it takes memory."""
+    rows = [[excerpt(found.place), place_text(found.place), found.form, found.length, found.start, found.memory,
+             found.reason] for found in spaces]
+    head = ["", "", "form", "length", "start", "memory", "why" if any(found.reason for found in spaces) else ""]
+    return "\n".join(["spaces", *table([head, *rows], left=6)]) + "\n"
 
 
 def footnote(explained: Explanation) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -355,8 +356,36 @@ def test_groups_are_told(body: str, called: list[str], tmp_path: Path, capsys: p
     assert main(["explain", str(path), "-e", "main", *called]) == 0
     groups, made, why = GROUPS[body]
     where = text.index("10 /" if why.startswith("10") else groups) + 1
-    head, line = capsys.readouterr().out.splitlines()[-2:]
-    assert (head, line.split()) == ("groups", [*groups.split(), *made.split(), f"{path}:1:{where}", *why.split()])
+    _, _, told = capsys.readouterr().out.partition("\ngroups\n")
+    assert told.splitlines()[0].split() == [*groups.split(), *made.split(), f"{path}:1:{where}", *why.split()]
+
+
+SPACES = {              # of [0:n], a row i of it: form, length, start, memory, why
+    "sum([0:i+1])": ["closed", "i + 1", "their sum", "none"],
+    "sum({i * j : j in v})": ["uniform", "#v", "i*#v", "none"],
+    "sum({sum([0:j]) : j in [0:i]})": ["nested", "j", "their sum", "none"],
+    "sum([0:min(i, 3)])": ["closed", "i + [i >= 4]*(-i + 3)", "their sum", "none"],
+    "sum([0:2^i])": ["closed", "2^i", "their sum", "none"],
+    "sum([0:i/2])": ["closed", "(i)/2", "their sum", "none"],
+    "sum([0:min(n, i*n)])": ["irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "#v + 1 words",
+                             "the slope is no number"],
+    "sum([0:v[i]])": ["irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "#v + 1 words",
+                      "lengths are elements of a sequence"],
+}
+
+
+@pytest.mark.parametrize("body", SPACES)
+def test_spaces_are_told(body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    text = f"function main(v) = let n = #v in {{{body} : i in [0:n]}};"
+    path.write_text(text)
+    assert main(["explain", str(path), "-e", "main", "-t", "[int]"]) == 0
+    _, _, told = capsys.readouterr().out.partition("\nspaces\n")
+    found = re.split(r"  +", told.splitlines()[-1].strip())
+    assert found[2:] == SPACES[body] and found[1].startswith(f"{path}:1:")
+    assert main(["explain", str(path), "-e", "main", "-t", "[int]", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)["spaces"][-1]
+    assert [made[key] for key in ("form", "length", "start", "memory", "reason") if key in made] == SPACES[body]
 
 
 def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str],
