@@ -12,7 +12,7 @@ nothing then.
 from __future__ import annotations
 
 import struct
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,7 +25,7 @@ from nessie.cudagen.cuda.driver import Driver, Values
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.cuda.memory import Board, DeviceMemory
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, OutOfMemory, Scalar
-from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function, take
+from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function, size_text, take
 from nessie.cudagen.host.memory import Block
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult
@@ -40,7 +40,10 @@ class Lent:
     """An owner, whose end gives a result's memory back; it keeps the device until then."""
 
     def __init__(self, gpu: Gpu, array: Array) -> None:
-        self.gpu, self.block = gpu, gpu.memory.lend(array, self)
+        self.gpu, self.block = gpu, gpu.memory.lend(array)
+
+    def __del__(self) -> None:
+        self.gpu.memory.take_returned(self.block)
 
     @property
     def known(self) -> bool:
@@ -66,7 +69,6 @@ class Gpu(Launches):
                                               for plan in self.built.plans})
         self.driver, self.costs = driver, driver.costs
         self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
-        self.errors = np.zeros(len(ERROR_WORDS), np.int64)          # as they were when they were last read
         self.interrupt_address, self.interrupt_word = driver.interrupt_word()
         self.unread = False             # kernels that may record a failure have been launched since then
         self.lasts: list[tuple[Array, int]] = []        # whose last elements stand in cells, which nobody has read
@@ -82,9 +84,9 @@ class Gpu(Launches):
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.synchronise()
         self.memory.limit = memory
-        self.errors[:], self.interrupt_word[0] = (NO_FAILURE, rounds, depth, 0, 0), 0
+        self.interrupt_word[0] = 0
         self.lasts.clear()
-        self.board.begin(self.errors)
+        self.errors = self.board.begin((NO_FAILURE, rounds, depth, 0, 0))       # as they were when last read
         self.unread = False
 
     def failure(self) -> int:
@@ -166,11 +168,11 @@ class Gpu(Launches):
 
 @dataclass(frozen=True)
 class PreparedPhase:
-    """A phase, ready to go: its arguments are words, by their slots, or sizes. `counts`: a size of it lies in cells."""
+    """A phase, ready to go. `arguments`: packed, from a launch's words and its cells; `counts`: a size of it lies in
+    cells."""
     buffers: tuple[Taken, ...]
     function: str
-    arguments: tuple[int | Size, ...]
-    packed: struct.Struct
+    arguments: Callable[[Sequence[Any], Any], bytes]
     blocks: Size | None
     counts: bool
     fails: bool                 # it may record a failure
@@ -199,13 +201,13 @@ class GpuLauncher(Launcher):
             (self.kept if buffer.kept else self.zeroed if self.is_zeroed(buffer) else taken).append(made)
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
                  *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
-        arguments = tuple([self.slot(a.name) if isinstance(a, loops.Name) else size_function(a, self.slots)
-                           for a in phase.arguments])
-        return PreparedPhase(tuple(taken), phase.function, arguments, struct.Struct(f"@{format_}"),
+        return PreparedPhase(tuple(taken), phase.function, packed(phase.arguments, self.slots, format_),
                              self.chunks(phase), any(map(reads_cells, sizes)), fails)
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
-        words: list[Any] = [*map(word, arguments), *device.shared, *self.taken]
+        words = [a.buffer.address if isinstance(a, Array) else ord(a) if isinstance(a, str) else a for a in arguments]
+        words += device.shared
+        words += self.taken
         if self.plan.cells:                     # it overwrites what stands there: others' last elements are read alone
             device.lasts.clear()
         if self.shares:
@@ -268,8 +270,7 @@ class GpuLauncher(Launcher):
             raise self.too_long(blocks)
         if blocks:
             device.unread |= step.fails
-            values = [words[a] if isinstance(a, int) else a(words, counts) for a in step.arguments]
-            device.driver.launch(device.functions[step.function], blocks, step.packed.pack(*values))
+            device.driver.launch(device.functions[step.function], blocks, step.arguments(words, counts))
 
     def too_long(self, blocks: int) -> Unsupported:
         span = user_span(self.plan.origin)
@@ -291,10 +292,13 @@ def fill_of(base: str, value: int | float | bool | str) -> np.generic:
     return found
 
 
-def word(argument: Any) -> Any:
-    if isinstance(argument, Array):
-        return argument.buffer.address
-    return ord(argument) if isinstance(argument, str) else argument
+def packed(arguments: Sequence[loops.Exp], slots: dict[str, int],
+           format_: str) -> Callable[[Sequence[Any], Any], bytes]:
+    """What makes a function's arguments of a launch's words and its cells."""
+    pack = struct.Struct(f"@{format_}").pack
+    texts = ", ".join([size_text(argument, slots) for argument in arguments])
+    function: Callable[[Sequence[Any], Any], bytes] = eval(f"lambda words, cells: pack({texts})", {"pack": pack})
+    return function
 
 
 def reads_cells(exp: loops.Exp) -> bool:

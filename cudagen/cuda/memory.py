@@ -130,12 +130,15 @@ class Board:
         self.errors = memory.uncounted((self.cells_at + cells) * WORD)
         self.tickets, self.cells = [self.errors + at * WORD for at in (self.tickets_at, self.cells_at)]
         self.epoch, self.statuses, self.room = 0, 0, 0
+        self.begun: tuple[int, ...] = ()
+        self.first = np.zeros(self.cells_at, np.int64)          # the words at the begin of a run
 
-    def begin(self, errors: Values) -> None:
+    def begin(self, errors: tuple[int, ...]) -> Values:
         """Set the error words; nobody has drawn a ticket."""
-        words = np.zeros(self.cells_at, np.int64)
-        words[:self.own] = errors
-        self.memory.driver.write(self.errors, words)
+        if errors != self.begun:                # most runs begin like the one before
+            self.first[:self.own], self.begun = errors, errors
+        self.memory.driver.write(self.errors, self.first)
+        return self.first[:self.own]
 
     def read(self, cells: int = 0) -> tuple[Values, Values]:
         """The error words, and so many cells, when all launches have been done."""

@@ -12,7 +12,7 @@ the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -23,6 +23,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import UNCHECKED, InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.system.deadline import deadline
 from nessie.base.system.deep import interruptible
+from nessie.base.system.forking import cached_property
 from nessie.base.system.limits import out_of_memory, too_deep
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.host import nodes as instructions
@@ -50,6 +51,7 @@ from nessie.cudagen.host.nodes import (
     Invoke,
     Jump,
     JumpUnless,
+    Known,
     Launch,
     Move,
     Operand,
@@ -60,7 +62,7 @@ from nessie.cudagen.host.nodes import (
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import bases, from_names, to_names, type_of_layout
 from nessie.lambda_cu.running.calls import RunningCalls
-from nessie.lambda_cu.running.empty_kernels import EmptyResult, EmptyRun, empty_run
+from nessie.lambda_cu.running.empty_kernels import EmptyResult, empty_run
 from nessie.lambda_cu.running.recursion import calls_of, counts_up, origin_of, way_to
 from nessie.lambda_cu.scope import calls_in, inner_calls
 
@@ -120,22 +122,24 @@ class Host:
     def __init__(self, program: ir.Program, translated: instructions.Program, device: Device, limits: HostLimits,
                  stats: Stats, perform: effects.Perform) -> None:
         self.program, self.device, self.limits, self.stats = program, device, limits, stats
-        self.codes = {code.name: code for code in translated.functions}
+        self.codes, self.known = translated.codes, translated.known
+        self.bases = translated.bases
         self.calls = RunningCalls(program, device.costs, limits.depth, stats.calls)
         self.perform_effect = perform
         self.deliver: Callable[[Array], Any] = device.download
-        self.kernels = {k.name: k for k in program.kernels}
-        self.functions = {f.name: f for f in program.scalar_functions}
-        self.empty_runs: dict[str, EmptyRun | None] = translated.empty_runs
         self.stack: list[Activation] = []
         self.waiting = 0                        # bytes of all functions that wait
         self.constants: dict[int, Array] = {}
         self.plain: dict[int, Callable[[Frame], Any] | None] = {}       # of instructions, by identity
         self.unread: set[Operand] = set()       # the top frame's scalars from kernels since the last look
         self.launched: Origin = ()              # of the last kernel: what an interruption has cut short
-        self.kernel: ir.Kernel | None = None    # that one
+        self.kernel: Known | None = None        # that one
         self.deadline = deadline()
         self.native = device.native(self)       # calls functions in native code, if the device has that
+
+    @cached_property
+    def functions(self) -> dict[str, ir.ScalarFunction]:
+        return {f.name: f for f in self.program.scalar_functions}
 
     # The loop -----------------------------------------------------------------------------------
 
@@ -143,8 +147,8 @@ class Host:
         entry = self.program.entry
         held: list[Held] = []
         try:
-            for value, layout in zip(arguments, entry.arguments, strict=True):
-                held += map(self.upload, to_names(value, layout), bases(layout))
+            for value, layout, types in zip(arguments, entry.arguments, self.bases, strict=True):
+                held += map(self.upload, to_names(value, layout), types)
             if self.native is not None:
                 given, held = held, []
                 results = self.native.call(self.codes[entry.function], given, ())
@@ -325,32 +329,34 @@ class Host:
     def launch(self, instruction: Launch, frame: Frame) -> None:
         origin = instruction.origin
         self.poll(origin)
-        if not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
+        if self.unread and not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
             self.look(origin)
-        arguments = [self.value(a, frame) for a in instruction.arguments]
-        empty_run = self.empty_run(instruction.kernel)
-        if empty_run is not None and not any(arguments[number] for number in empty_run.sizes):
-            gives = empty_run.gives
+        arguments = [frame[a] if isinstance(a, int) else a.value for a in instruction.arguments]
+        kernel = self.known.get(instruction.kernel) or self.know(instruction.kernel)
+        if kernel.idle is not None and not any([arguments[number] for number in kernel.idle.sizes]):
+            gives = kernel.idle.gives
             self.assign_uploaded(instruction.results, [empty_value(given) for given in gives],
                                  ["" if isinstance(given, ir.Const) else given[0] for given in gives], frame)
             return
         if not self.failure_is_awaited() or self.device.failure() == NO_FAILURE:
-            self.launched, self.kernel = origin, self.kernels[instruction.kernel]
+            self.launched, self.kernel = origin, kernel
         found = self.guarded(self.device.launch, origin, instruction.kernel, arguments, spare(instruction, arguments))
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
-        self.unread.update(slot for slot, value in zip(instruction.results, found, strict=True)
-                           if slot is not None and not isinstance(value, Array))
+        self.unread.update([slot for slot, value in zip(instruction.results, found, strict=True)
+                            if slot is not None and not isinstance(value, Array)])
 
     def failure_is_awaited(self) -> bool:
         """Is it to be known before the next launch whether the last has failed? Where kernels skip themselves, only if
         it has calls: what went round too often in them is told by the kernel, and by where it was launched."""
-        return not self.device.skips or (self.kernel is not None and bool(calls_of(self.kernel)))
+        return not self.device.skips or (self.kernel is not None and self.kernel.calls)
 
-    def empty_run(self, kernel: str) -> EmptyRun | None:
-        if kernel not in self.empty_runs:
-            self.empty_runs[kernel] = empty_run(self.kernels[kernel], self.functions)
-        return self.empty_runs[kernel]
+    def know(self, name: str) -> Known:
+        """The kernel of this name."""
+        if name not in self.known:
+            kernel = next(k for k in self.program.kernels if k.name == name)
+            self.known[name] = Known(kernel, empty_run(kernel, self.functions), bool(calls_of(kernel)))
+        return self.known[name]
 
     def compute(self, instruction: Compute, frame: Frame) -> Held:
         origin = instruction.origin
@@ -464,7 +470,7 @@ class Host:
         """The error that a site number says that is none of the program's."""
         what, at = said_beyond(number, len(self.program.sites))
         call = inner_calls(self.program.scalar_functions)[at]
-        origin = origin_of(call, self.kernel, self.launched, self.functions)
+        origin = origin_of(call, self.kernel.kernel if self.kernel else None, self.launched, self.functions)
         hints = self.limits.hints
         message, hint = {ENDLESS: (too_deep(self.limits.rounds), hints.depth),
                          TOO_DEEP: (too_deep(self.limits.calls), hints.depth),
@@ -501,11 +507,9 @@ class Host:
         return located(message, origin, self.origins(), hint=hint)
 
 
-def spare(instruction: Launch, arguments: Sequence[Held]) -> Set[int]:
+def spare(instruction: Launch, arguments: Sequence[Held]) -> Sequence[int]:
     """The numbers of the arrays among the arguments that nothing but this launch holds, and it only once."""
-    read = instruction.arguments
-    return {number for number, (slot, held) in enumerate(zip(read, arguments, strict=True))
-            if slot in instruction.dead and isinstance(held, Array) and held.uses == 1 and read.count(slot) == 1}
+    return [number for number in instruction.last if isinstance(held := arguments[number], Array) and held.uses == 1]
 
 
 def located(message: str, origin: Origin, calls: Iterable[Origin], label: str = "", hint: str = "") -> NessieError:

@@ -43,9 +43,9 @@ class Launches(ErrorWords):
             raise RuntimeError("a kernel before this one has failed, and may have left indices that are out of range")
         launcher = self.launchers[kernel]
         started = perf_counter() if self.stats.detailed else 0.0
-        addresses = launcher.copied(arguments)
+        addresses = launcher.copied(arguments) if launcher.copies else []
         results, elements = launcher.launch(self, arguments, spare)
-        copied, kept = launcher.copies_made(addresses, results)
+        copied, kept = launcher.copies_made(addresses, results) if launcher.copies else (0, 0)
         elements += copied
         self.stats.count(elements)
         if self.stats.detailed:

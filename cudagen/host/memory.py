@@ -94,15 +94,18 @@ class Pooled:
             array.buffer = replace(block, size=0)
         return Array(array.base, length, block)
 
-    def lend(self, array: Array, owner: object) -> Block:
-        """The array's memory is the owner's until that is gone; then this block comes back."""
+    def lend(self, array: Array) -> Block:
+        """The array's memory, which is the caller's until it is returned."""
         block: Block = array.buffer
         with self._lock:
-            back = Block(block.address, block.storage, block.size)
-            finalize(owner, self._returned.append, back).atexit = False
+            lent = Block(block.address, block.storage, block.size)
             self.used -= block.size
             block.size = 0
-        return back
+        return lent
+
+    def take_returned(self, block: Block) -> None:
+        """What was lent is not used any more; whoever says so may be the garbage collector."""
+        self._returned.append(block)
 
     def _take_back(self) -> None:
         """Take back the blocks that the garbage collector has found to be free."""

@@ -37,6 +37,7 @@ from nessie.base.located import Located
 from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import bases
 from nessie.lambda_cu.running.empty_kernels import EmptyRun
 
 Slot = int
@@ -51,6 +52,12 @@ class Launch(Located):
     kernel: str
     arguments: tuple[Operand, ...]
     dead: Slots = ()
+
+    @cached_property
+    def last(self) -> tuple[int, ...]:
+        """The numbers of the arguments in slots that nothing else reads, nor this another time."""
+        return tuple([number for number, slot in enumerate(self.arguments)
+                      if slot in self.dead and self.arguments.count(slot) == 1])
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,14 @@ class Signature:
 
 
 @dataclass(frozen=True)
+class Known:
+    """A kernel. `idle`: when it has nothing to do, if ever; `calls`: it calls scalar functions."""
+    kernel: ir.Kernel
+    idle: EmptyRun | None
+    calls: bool
+
+
+@dataclass(frozen=True)
 class Program:
     sites: tuple[ir.Site, ...]
     scalar_functions: tuple[ir.ScalarFunction, ...]
@@ -149,9 +164,19 @@ class Program:
     entry: ir.Entry
 
     @cached_property
-    def empty_runs(self) -> dict[str, EmptyRun | None]:
-        """When kernels have nothing to do, by their names, as far as runs have asked."""
+    def codes(self) -> dict[str, Code]:
+        """The functions by their names."""
+        return {code.name: code for code in self.functions}
+
+    @cached_property
+    def known(self) -> dict[str, Known]:
+        """What is known of kernels, by their names, as far as runs have asked."""
         return {}
+
+    @cached_property
+    def bases(self) -> tuple[tuple[str, ...], ...]:
+        """The types of each argument's names, of arrays those of their elements."""
+        return tuple([bases(layout) for layout in self.entry.arguments])
 
 
 def operands_of(instruction: Instruction) -> tuple[Operand, ...]:

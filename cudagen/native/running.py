@@ -291,7 +291,7 @@ class Run:
             place = self.edition.ordered[bisect_right(self.edition.begins, at_) - 1]
             launch = self.edition.instruction(place, last)
             assert isinstance(launch, Launch)
-            self.host.launched, self.host.kernel = launch.origin, self.host.kernels[launch.kernel]
+            self.host.launched, self.host.kernel = launch.origin, self.host.know(launch.kernel)
             self.machine.set("last", 0)
 
     def memory(self) -> None:
@@ -352,7 +352,7 @@ class Run:
         """Tell the host which kernel is at work."""
         launch = self.now()
         assert isinstance(launch, Launch)
-        self.host.launched, self.host.kernel = launch.origin, self.host.kernels[launch.kernel]
+        self.host.launched, self.host.kernel = launch.origin, self.host.know(launch.kernel)
         return launch
 
     def failed(self) -> None:

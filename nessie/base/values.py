@@ -93,6 +93,8 @@ class OnDevice:
         start, stop, step = part.indices(self.length)
         if step != 1:
             raise IndexError("a part of an array on a device has no steps")
+        if stop - start == self.length:
+            return self
         return OnDevice(self.base, max(0, stop - start), self.address + start * self.dtype.itemsize, self.owner)
 
 

@@ -209,3 +209,14 @@ def test_what_libraries_are_asked_to_give_back() -> None:
     gpu_peers.Torch(Library(), "cuda").release()
     assert asked == ["get_default_memory_pool", "free_all_blocks", "get_default_pinned_memory_pool", "free_all_blocks",
                      "cuda", "empty_cache"]
+
+
+def test_what_a_run_takes_of_the_host_is_told(tmp_path: Path) -> None:
+    saved = tmp_path / "host-time.txt"
+    words = [sys.executable, str(BENCHMARKS / "host_time.py"), "--rounds", "1", "--save", str(saved)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    command, *lines = saved.read_text("utf-8").splitlines()
+    assert command.endswith("--rounds 1") and lines == ran.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["map", "reduce", "scan", "filter", "norm2"]
+    assert all(float(line.split()[1]) > 0 for line in lines)
