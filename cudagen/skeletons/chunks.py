@@ -89,6 +89,14 @@ def span(code: Code, chunks: Chunks, chunk: loops.Exp) -> Span:
                 *border(code, chunks, high, block, within, "s1", "i1"))
 
 
+def first_element(code: Code, chunks: Chunks, chunk: loops.Exp) -> loops.Exp:
+    low, _ = chunks.bounds(code, chunk)
+    if isinstance(chunks.root, ir.Flat):
+        return low
+    block, within = integer(chunks.width), (integer(0), code.size(chunks.root.segments))
+    return border(code, chunks, low, block, within, "s0", "i0")[1]
+
+
 def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[[loops.Exp], None],
                     elements: Callable[[loops.Exp, loops.Exp, loops.Exp, loops.Exp], None],
                     end: Callable[[loops.Exp], None]) -> None:

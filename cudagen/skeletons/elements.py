@@ -62,6 +62,8 @@ class Sweep:
     unordered  elements are not walked in order, even where a PERMUTE's last write wins
     limits     the count of a FILTER when the chunk ends; None: whatever
     told       FILTERs whose summary tells the sweep, for each element, whether it survives
+    kept       the FILTER whose survivors the summary keeps for the sweep instead, in the chunk's part of arrays that
+               begins at `first`; of what it keeps, `doubtful` may be the zero that stands for a failed check
     combined   arrays in which a REDUCE_BY_INDEX combines instead of its results (skeletons.cpu.tables)
     slots      where elements are read and left instead of in memory (skeletons.cuda.staging)
     """
@@ -77,6 +79,9 @@ class Sweep:
     lane: loops.Exp | None = None
     limits: dict[str, loops.Exp | None] = field(default_factory=dict)
     told: frozenset[str] = frozenset()
+    kept: str = ""
+    first: loops.Exp = field(default_factory=lambda: integer(0))
+    doubtful: set[str] = field(default_factory=set)
     combined: dict[str, str] = field(default_factory=dict)
     slots: ElementSlots | None = None
 
@@ -193,7 +198,7 @@ class Sweep:
         before, code.recording = code.recording, code.recording or told
         holds = code.let("holds", scalar_value(self.values(soac.predicate, here)))
         code.recording = before
-        if told:
+        if told and step.name != self.kept:
             code.store(told_by(step), here.index, holds)
         return holds.exp
 
@@ -222,13 +227,39 @@ class Sweep:
         inner = self.inner(step, place, here)
         selected = selection(step.bind)
         names = selected.values[side] if selected else ()
-        if self.writing or any(name in self.active for name in names):
+        keeps, before = step.name == self.kept, self.code.recording
+        if self.writing or keeps or any(name in self.active for name in names):
             self.bind(names, inner.index, self.values(value, here))
+        if keeps:
+            self.keep_survivor(step, names, inner.index)
+            self.code.recording = False
         self.place(inner, inner.index if self.writing and place in self.walk.ranked else outer_index)
-        self.code.order_index = outer_index
+        self.code.order_index, self.code.recording = outer_index, before
         for name in (rank_of(step, side), position_of(step, side)):
             if name in self.states:
                 self.accumulate(self.states[name], ONE)
+
+    def keep_survivor(self, step: Step, names: tuple[str, ...], rank: loops.Exp) -> None:
+        """In a summary: store its values behind those of the chunk's survivors before it."""
+        (count,) = self.now(self.states[rank_of(step, 0)])
+        for name in names:
+            if name != "_":
+                value = self.code.known[name, rank]
+                self.code.store(kept_of(name), op("+", self.first, count.exp), value)
+                self.doubtful |= {name} if value.tainted else set()
+
+    def survivors(self, step: Step, names: tuple[str, ...], low: loops.Exp, high: loops.Exp) -> None:
+        """The walk of the survivors that the summary has kept from one place to before another."""
+        code, index = self.code, loops.Name(self.code.fresh("i"))
+        with code.block() as body:
+            here = self.inner(step, Place("residual", step.name), Here(ROOT, index))
+            for name, base in zip(names, self.walk.bases[step.name][1:], strict=False):
+                if name != "_":
+                    value = code.load(kept_of(name), base, index)
+                    self.bind((name,), here.index, (Value(value.exp, value.type, name in self.doubtful),))
+            self.place(here, here.index)
+            self.accumulate(self.states[rank_of(step, 0)], ONE)
+        code.add(loops.For(index.name, low, high, tuple(body)))
 
     def inner(self, step: Step, place: Place, here: Here) -> Here:
         """A survivor's index. Where nobody needs its number, it is a name that no code mentions."""
@@ -339,6 +370,11 @@ def rank_of(step: Step, side: int) -> str:
 def told_by(step: Step) -> str:
     """The array that tells which elements survive a FILTER."""
     return f"{step.name}_told"
+
+
+def kept_of(name: str) -> str:
+    """The array in which a summary keeps survivors' values."""
+    return f"{name}_kept"
 
 
 def position_of(step: Step, side: int) -> str:

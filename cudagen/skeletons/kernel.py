@@ -14,7 +14,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import CELL_STRIDE, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
 from nessie.cudagen.skeletons.chunks import CHUNK_RANGE_PARAMETERS, Chunks
-from nessie.cudagen.skeletons.elements import Sweep, written
+from nessie.cudagen.skeletons.elements import Sweep, kept_of, written
 from nessie.cudagen.skeletons.states import State
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
@@ -49,7 +49,7 @@ class Kernel:
         arrays = {p.name: p.type for p in params if isinstance(p.type, ir.Array)}
         narrow = {name: type_.base for name, type_ in walk.types.items()
                   if isinstance(type_, ir.Array) and type_.base in WIDE}
-        narrow |= {written(name): base for name, base in narrow.items()}
+        narrow |= {of(name): base for name, base in narrow.items() for of in (written, kept_of)}
         return Code(scalars, arrays, walk.stored, narrow)
 
     def sweep(self, code: Code, states: list[State], active: frozenset[str], writing: bool = True) -> Sweep:

@@ -18,9 +18,11 @@ def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> 
     """The chunk's elements and, where there are segments, their beginnings and ends."""
     code = run.code
     if isinstance(chunks.root, ir.Flat):
-        elements(run, *chunks.bounds(code, chunk))
+        run.first, beyond = chunks.bounds(code, chunk)
+        elements(run, run.first, beyond)
         return None
     part = span(code, chunks, chunk)
+    run.first = part.i0
     unfinished: loops.Exp = integer(-1)
     if run.writing and segment_states(kernel):
         start = start_of(code, chunks.root, part.s0)

@@ -1,7 +1,8 @@
 """A kernel's plan on the CPU: what each phase's function does, around the walk of its chunks.
 
     summary    chunked   only where there are carries: each chunk's total of each carry, and which elements survive a
-                         FILTER whose predicate reads elements that lie anywhere: the sweep need not find them again
+                         FILTER whose predicate reads elements that lie anywhere: the sweep need not find them again;
+                         where it does nothing else, their values are kept, and the sweep walks these
     prefixes   once      turns the totals into what comes before each chunk; the counts of survivors become known
     sweep      chunked   the walk: all elements, all stores
     joined     chunked   what chains of chunks have combined by index, each in a table (skeletons.cpu.tables)
@@ -11,18 +12,28 @@ Memory for results is taken before `sweep`, when every size is known.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import ROOT, SEGMENT, UNIT, Step, Walk, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer
-from nessie.cudagen.skeletons.chunks import Chunks, Span, border_function, each_chunk, segmented_chunk, span
+from nessie.cudagen.skeletons.chunks import (
+    Chunks,
+    Span,
+    border_function,
+    each_chunk,
+    first_element,
+    segmented_chunk,
+    span,
+)
 from nessie.cudagen.skeletons.cpu.finish import finish
-from nessie.cudagen.skeletons.cpu.lanes import elements, use_lanes
+from nessie.cudagen.skeletons.cpu.lanes import elements, rounds, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import walk_chunk
 from nessie.cudagen.skeletons.cpu.tables import chains, chains_here, choose_tables, join_tables, table_buffers
-from nessie.cudagen.skeletons.elements import Sweep, position_of, rank_of, states_of, told_by
+from nessie.cudagen.skeletons.elements import Sweep, kept_of, position_of, rank_of, states_of, told_by
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
     all_steps,
@@ -36,7 +47,7 @@ from nessie.cudagen.skeletons.kernel import (
     to_cell,
 )
 from nessie.cudagen.skeletons.states import COUNT, assign, combine, current, declare, held, keep
-from nessie.cudagen.skeletons.told import told
+from nessie.cudagen.skeletons.told import kept, told
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
@@ -51,10 +62,14 @@ def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
     if chunks is not None:
         if walk.segmented:
             kernel.functions.append(border_function(chunks))
+        summarised = None
         if kernel.carries:
-            summary(kernel, chunks)
+            summarised = summary(kernel, chunks)
             prefixes(kernel, chunks)
-        sweep(kernel, chunks)
+        if summarised is not None and summarised.kept:
+            sweep_of_kept(kernel, chunks, summarised)
+        else:
+            sweep(kernel, chunks)
     finish(kernel, chunks)
     results = tuple(result_of(kernel, name) for name in walk.kernel.returns)
     return kernel.module(results, elements_exp(kernel))
@@ -74,12 +89,20 @@ def elements_exp(kernel: Kernel) -> loops.Exp:
 # Summary and prefixes ---------------------------------------------------------------------------
 
 
-def summary(kernel: Kernel, chunks: Chunks) -> None:
+def summary(kernel: Kernel, chunks: Chunks) -> Sweep:
+    """What it has done. It records the failures of what the sweep does not do again."""
     code = kernel.code()
-    code.recording = False
+    filtered = kept_by_summary(kernel)
     early_scalars(kernel, code)
-    run = kernel.sweep(code, kernel.carries, needed_by_carries(kernel), writing=False)
+    code.recording = filtered is not None
+    active = needed_by_carries(kernel)
+    if filtered is not None:
+        active |= {step.name for step in kernel.walk.at(ROOT)}
+    run = kernel.sweep(code, kernel.carries, active, writing=False)
     run.told = told_by_summary(kernel)
+    if filtered is not None:
+        run.kept = filtered.name
+        run.limits[rank_of(filtered, 0)] = None
     use_lanes(run, kernel.carries)
 
     def chunk_body(chunk: loops.Exp) -> None:
@@ -97,9 +120,13 @@ def summary(kernel: Kernel, chunks: Chunks) -> None:
     buffers = [b for state in kernel.carries for b in state_buffers(state, "carry", op("+", count, integer(1)))]
     if restarting(kernel):
         buffers.append(Buffer("ends", "int", count))
-    buffers += [Buffer(told_by(step), "bool", elements_in(kernel, chunks.root)) for step in kernel.walk.at(ROOT)
-                if step.name in run.told]
+    size = elements_in(kernel, chunks.root)
+    if filtered is not None:
+        buffers += [Buffer(kept_of(name), base_of(kernel, name), size) for name in values_of(filtered)]
+    else:
+        buffers += [Buffer(told_by(step), "bool", size) for step in kernel.walk.at(ROOT) if step.name in run.told]
     kernel.phase("summary", code, count, tuple(buffers))
+    return run
 
 
 def summary_walk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
@@ -118,11 +145,31 @@ def restarting(kernel: Kernel) -> bool:
     return any(state.restarts for state in kernel.carries)
 
 
+def walks_all(kernel: Kernel) -> bool:
+    """Does a summary walk all elements?"""
+    return not all(state.restarts for state in kernel.carries)
+
+
 def told_by_summary(kernel: Kernel) -> frozenset[str]:
-    """A summary tells of FILTERs if it walks all elements."""
-    if not kernel.carries or all(state.restarts for state in kernel.carries):
-        return frozenset()
-    return told(kernel.walk, needed_by_carries(kernel))
+    return told(kernel.walk, needed_by_carries(kernel)) if walks_all(kernel) else frozenset()
+
+
+def kept_by_summary(kernel: Kernel) -> Step | None:
+    """The FILTER whose survivors a summary keeps. It does not where sums round: their order is the elements'."""
+    rounding = any(rounds(state) for state in kernel.states.values())
+    return kept(kernel.walk, needed_by_carries(kernel)) if walks_all(kernel) and not rounding else None
+
+
+def values_of(step: Step) -> tuple[str, ...]:
+    """The FILTER's results that somebody reads."""
+    selected = selection(step.bind)
+    return tuple([name for name in selected.values[0] if name != "_"]) if selected else ()
+
+
+def base_of(kernel: Kernel, name: str) -> str:
+    type_ = kernel.walk.types[name]
+    assert isinstance(type_, ir.Array)
+    return type_.base
 
 
 def elements_in(kernel: Kernel, root: ir.Space) -> loops.Exp:
@@ -194,12 +241,37 @@ def prefixes(kernel: Kernel, chunks: Chunks) -> None:
 
 
 def sweep(kernel: Kernel, chunks: Chunks) -> None:
+    run = kernel.sweep(begun(kernel), list(kernel.states.values()), all_steps(kernel))
+    run.told = told_by_summary(kernel)
+    use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
+    chunk_by_chunk(kernel, run, chunks, lambda chunk: walk_chunk(kernel, run, chunks, chunk))
+
+
+def sweep_of_kept(kernel: Kernel, chunks: Chunks, summarised: Sweep) -> None:
+    """The survivors that the summary has kept, all of whose ranks are known."""
+    (step,) = [step for step in kernel.walk.at(ROOT) if step.name == summarised.kept]
+    run = kernel.sweep(begun(kernel), list(kernel.states.values()), all_steps(kernel))
+    run.doubtful = summarised.doubtful
+
+    def chunk_body(chunk: loops.Exp) -> None:
+        code, rank = run.code, rank_of(step, 0)
+        count = code.let_int("survivors", op("-", run.limits[rank] or integer(0), loops.Name(run.variables[rank][0])))
+        first = first_element(code, chunks, chunk)
+        run.survivors(step, values_of(step), first, code.let_int("beyond", op("+", first, count)))
+
+    chunk_by_chunk(kernel, run, chunks, chunk_body)
+
+
+def begun(kernel: Kernel) -> Code:
     code = kernel.code()
     early_scalars(kernel, code)
     counted_sizes(kernel, code)
-    run = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
-    run.told = told_by_summary(kernel)
-    use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
+    return code
+
+
+def chunk_by_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, walk: Callable[[loops.Exp], object]) -> None:
+    """The phase: each chunk's states before and after its walk."""
+    code = run.code
     several = chains(kernel, chunks)
     here = chains_here(kernel, chunks, code) if several else None
 
@@ -212,7 +284,7 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
                     (run.limits[state.name],) = (v.exp for v in held(code, state, "carry", op("+", chunk, integer(1))))
         if here is not None:
             choose_tables(kernel, run, chunks, chunk, here)
-        walk_chunk(kernel, run, chunks, chunk)
+        walk(chunk)
         for state in kernel.states.values():
             if state.kind != "carry":
                 keep(code, state, "tails" if state.kind == "segment" else "parts", chunk, run.now(state))
