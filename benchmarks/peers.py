@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -35,12 +36,11 @@ C_FLAGS = ["-O3", "-march=native", "-ffast-math", "-fno-math-errno", "-fopenmp",
 SECONDS = 1.0                   # of rounds for a workload, at least; --rounds at most
 
 
-def main() -> None:
-    options = parsed_options()
+def main(suites: Sequence[str] = ("regular", "irregular"), description: str | None = __doc__) -> None:
+    """Measure the workloads of these files of suite/."""
+    options = parsed_options(description)
     sys.path[:0] = [str(options.serve or ROOT), str(HERE)]
-    from suite.irregular import IRREGULAR
-    from suite.regular import REGULAR
-    table = {w.name: w for w in (*REGULAR, *IRREGULAR)}
+    table = {w.name: w for suite in suites for w in getattr(import_module(f"suite.{suite}"), suite.upper())}
     for name in options.names:
         if name not in table:
             sys.exit(f"there is no workload {name!r}; there are {', '.join(table)}")
@@ -63,8 +63,8 @@ def main() -> None:
         report.save(f"{processor()}, {os.cpu_count()} cores", rows, options.save)
 
 
-def parsed_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parsed_options(description: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="workloads (default: all)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the seconds there, as JSON")
@@ -184,7 +184,7 @@ class Other:
     """A process that runs workloads with the version in this folder."""
 
     def __init__(self, tree: Path) -> None:
-        command = [sys.executable, str(Path(__file__).resolve()), "--serve", str(tree.resolve())]
+        command = [sys.executable, str(Path(sys.argv[0]).resolve()), "--serve", str(tree.resolve())]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, name: str) -> Any:

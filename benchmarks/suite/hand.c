@@ -290,3 +290,111 @@ i64 occurrences(i64 n, const uint8_t *text, i64 m, const uint8_t *pattern, i64 *
         if (text[i] == pattern[0] && memcmp(text + i, pattern, m) == 0) out[found++] = i;
     return found;
 }
+
+/* positions.nesl: rows of any length are shared out as threads come; stencils are split at their borders. */
+
+void packed_product(i64 n, const double *a, const double *x, double *out) {
+#pragma omp parallel for schedule(dynamic, 64)
+    for (i64 i = 0; i < n; i++) {
+        const double *row = a + i * (i + 1) / 2;
+        double s = 0;
+        for (i64 j = 0; j <= i; j++) s += row[j] * x[j];
+        out[i] = s;
+    }
+}
+
+void level_sums(const double *v, i64 depth, double *out) {
+    for (i64 level = 0; level < depth; level++) {
+        double s = 0;
+        i64 first = ((i64)1 << level) - 1;
+#pragma omp parallel for simd reduction(+ : s) if (level > 14)
+        for (i64 i = first; i < 2 * first + 1; i++) s += v[i];
+        out[level] = s;
+    }
+}
+
+void band_sums(i64 n, const double *v, i64 b, double *out) {
+    LOOP for (i64 i = 0; i < n; i++) {
+        i64 low = i - b < 0 ? 0 : i - b, high = i + b + 1 > n ? n : i + b + 1;
+        double s = 0;
+        for (i64 j = low; j < high; j++) s += v[j];
+        out[i] = s;
+    }
+}
+
+void sums_below(i64 n, const double *v, double *out) {
+#pragma omp parallel for schedule(dynamic, 16)
+    for (i64 i = 0; i < n; i++)
+        for (i64 j = 0; j <= i; j++) {
+            double s = 0;
+            for (i64 k = j; k <= i; k++) s += v[k];
+            out[i * (i + 1) / 2 + j] = s;
+        }
+}
+
+void triangle_product(i64 n, const double *a, const double *b, double *out) {
+#pragma omp parallel for schedule(dynamic, 16)
+    for (i64 i = 0; i < n; i++) {
+        double *row = out + i * (i + 1) / 2;
+        for (i64 j = 0; j <= i; j++) row[j] = 0;
+        for (i64 k = 0; k <= i; k++)
+            for (i64 j = 0; j <= k; j++) row[j] += a[i * n + k] * b[k * n + j];
+    }
+}
+
+void smooth(i64 n, const double *v, double *out) {
+    if (n == 0) return;
+    out[0] = v[0] + v[0] + v[n > 1];
+    LOOP for (i64 i = 1; i < n - 1; i++) out[i] = v[i - 1] + v[i] + v[i + 1];
+    if (n > 1) out[n - 1] = v[n - 2] + v[n - 1] + v[n - 1];
+}
+
+void wrapped(i64 n, const double *v, double *out) {
+    if (n == 0) return;
+    out[0] = v[n - 1] + 2 * v[0] + v[n > 1];
+    LOOP for (i64 i = 1; i < n - 1; i++) out[i] = v[i - 1] + 2 * v[i] + v[i + 1];
+    if (n > 1) out[n - 1] = v[n - 2] + 2 * v[n - 1] + v[0];
+}
+
+static inline i64 clamped(i64 i, i64 n) { return i < 0 ? 0 : i > n - 1 ? n - 1 : i; }
+
+void heat_clamped(i64 h, i64 w, const double *m, i64 r, double *out) {
+    LOOP for (i64 i = 0; i < h; i++) {
+        const double *up = m + clamped(i - 1, h) * w, *here = m + i * w, *down = m + clamped(i + 1, h) * w;
+        out[i * w] = (up[0] + down[0] + here[0] + here[clamped(1, w)]) / 4;
+        for (i64 j = 1; j < w - 1; j++) out[i * w + j] = (up[j] + down[j] + here[j - 1] + here[j + 1]) / 4;
+        if (w > 1) out[i * w + w - 1] = (up[w - 1] + down[w - 1] + here[w - 2] + here[w - 1]) / 4;
+    }
+}
+
+static inline double boxed(i64 h, i64 w, const double *m, i64 r, i64 i, i64 j) {
+    double s = 0;
+    for (i64 a = -r; a <= r; a++)
+        for (i64 b = -r; b <= r; b++) s += m[clamped(i + a, h) * w + clamped(j + b, w)];
+    return s;
+}
+
+/* `r` is a number wherever this is called, so that the compiler unrolls its loops. */
+static inline __attribute__((always_inline)) void boxes(i64 h, i64 w, const double *m, i64 r, double *out) {
+    i64 left = r < w ? r : w, right = w - r > left ? w - r : left;
+    LOOP for (i64 i = 0; i < h; i++) {
+        if (i < r || i >= h - r) {
+            for (i64 j = 0; j < w; j++) out[i * w + j] = boxed(h, w, m, r, i, j);
+            continue;
+        }
+        for (i64 j = 0; j < left; j++) out[i * w + j] = boxed(h, w, m, r, i, j);
+        for (i64 j = left; j < right; j++) {
+            double s = 0;
+            for (i64 a = -r; a <= r; a++)
+                for (i64 b = -r; b <= r; b++) s += m[(i + a) * w + j + b];
+            out[i * w + j] = s;
+        }
+        for (i64 j = right; j < w; j++) out[i * w + j] = boxed(h, w, m, r, i, j);
+    }
+}
+
+void box(i64 h, i64 w, const double *m, i64 r, double *out) {
+    if (r == 1) boxes(h, w, m, 1, out);
+    else if (r == 4) boxes(h, w, m, 4, out);
+    else boxes(h, w, m, r, out);
+}

@@ -39,6 +39,14 @@ def test_workloads_agree_with_peers(tmp_path: Path) -> None:
     assert ran.returncode == 1 and "there is no workload 'no such'" in ran.stderr
 
 
+def test_positions_agree_with_peers() -> None:
+    names = ["packed triangle * vector", "sums below", "heat, clamped", "box 3*3, windows"]
+    words = [sys.executable, str(BENCHMARKS / "positions.py"), *names, "--rounds", "1"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    assert [line[:24].strip() for line in ran.stdout.splitlines()[1:len(names) + 1]] == names
+
+
 def test_all_shapes_grow() -> None:
     words = [sys.executable, str(BENCHMARKS / "growth.py"), "--size", "4", "--doublings", "1"]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
