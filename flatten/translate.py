@@ -64,6 +64,10 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
             return effect(t, exp, values, domain, hint)
         case mono.Prim(name, arguments) if name in ops.OPS or name in PURE_SEQUENCE:
             return pure_on_values(t, exp, [t.value(a, env, domain, hint) for a in arguments], domain, hint)
+        case mono.Prim(name, (mono.Each() as each,)) if name.startswith("reduce_"):
+            values = [apply_to_each(t, each, env, domain, hint, reduced=True)]
+            t.emitter.origin = exp.origin
+            return RULES[name](t, exp, values, domain, hint)
         case mono.Prim(name, arguments) if name in RULES:
             parts = chained(exp) if name == "append" else arguments
             values = [t.value(a, env, domain, hint) for a in parts]

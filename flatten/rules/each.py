@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nessie.flatten.ranges.proofs import holds
+from nessie.flatten.rules.folding import few
 from nessie.flatten.threads.thread import thread
 from nessie.flatten.translator import Translator, Values, sequence, with_data
 from nessie.flatten.values.contexts import Context
@@ -41,7 +42,9 @@ from nessie.mono.walk import expressions
 UNEQUAL = "Length mismatch in an apply-to-each."
 
 
-def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hint: str) -> Value:
+def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hint: str,
+                  reduced: bool = False) -> Value:
+    """`reduced`: a reduction takes the results, so that a few of them need not be stored."""
     sources = [sequence(t.value(g.source, env, domain, g.name)) for g in exp.generators]
     t.emitter.origin = exp.origin
     space = common_space(t, sources, domain)
@@ -50,6 +53,8 @@ def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hi
              for g, source, guarded in zip(exp.generators, sources, unequal)}
     inner = {**env, **bound}
     if exp.filter is None:
+        if reduced and domain is not HOST and few(space) is not None:
+            return dense(domain, space, t.value(exp.body, inner, space, hint))
         return dense(domain, space, body_value(t, exp.body, inner, space, hint))
     predicate = t.value(exp.filter, inner, space, "keep")
     t.emitter.origin = exp.origin

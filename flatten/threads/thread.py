@@ -26,7 +26,6 @@ from nessie.flatten.values.values import (
     Term,
     Value,
     components,
-    element,
     empty,
     exp_of,
     pull,
@@ -175,9 +174,8 @@ def length(term: Term, context: Context) -> ir.Exp:
 def elt(terms: list[Term], context: Context, origin: Origin) -> Term:
     """Translate v[i]: the element, where 0 <= i < #v."""
     sequence, index = seq_of(terms[0]), context.let(exp_of(terms[1]), "ix")
-    position = plus(sequence.start, index)
-    return context.guard(inside(index, sequence.length), lambda inner: element(sequence.leaves, position, inner),
-                         OUT_OF_BOUNDS, origin)
+    return context.guard(inside(index, sequence.length), lambda inner: sequence.element(index, inner), OUT_OF_BOUNDS,
+                         origin)
 
 
 def subseq(terms: list[Term], context: Context, origin: Origin) -> Term:

@@ -254,6 +254,8 @@ class Context:
         """Return the index of the parent's element that this element belongs to."""
         if domain.parent is HOST:
             return At(ZERO)
+        if at.parent is not None:
+            return at.parent
         assert domain.parent is not None
         size = domain.parent.size
         if at.s is not None:

@@ -28,10 +28,16 @@ BoundsOf = Callable[[ir.Exp], ir.Exp]
 @dataclass(frozen=True, eq=False)
 class At:
     """An index of a domain as a thread expression; in a segmented walk, also its segment and its position in it.
-    Indices compare by identity, so that a thunk can remember what it computed there."""
+    `parent`: that segment as an index of the parent, where more is known of it. Indices compare by identity, so that a
+    thunk can remember what it computed there."""
     i: ir.Exp
     s: ir.Exp | None = None
     j: ir.Exp | None = None
+    parent: At | None = None
+
+    def element(self, start: ir.Exp, j: ir.Exp) -> At:
+        """Return element j of the segment that this is, which starts there."""
+        return At(plus(start, j), self.i, j, self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,10 +37,10 @@ from nessie.flatten.values.values import (
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.polynomials import names
+from nessie.lambda_cu.spaces.polynomials import names, number, split
 
 INT = "int"
-LIGHT = 7                       # parts of an expression
+LIGHT, WINDOW = 7, 60           # parts of an expression
 MOST_PARTS = 100                # parts of the bounds of a result's sequences
 Kept = dict[Value, Value]       # a value that is not computed again, and the value that stands for it
 
@@ -152,9 +152,13 @@ def own_element(exp: ir.Exp, domain: Domain, context: Context) -> str | None:
 
 
 def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
-    """Is it no dearer to compute than to read? This holds for an element stored elsewhere at the same index, for an int
-    that is a step polynomial of a few indices and sizes, and for a length that bounds give."""
-    if context.failing or len([None for _, _ in zip(subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
+    """Is it no dearer to compute than to read? This holds for an element stored elsewhere at the same index, for those
+    of a window, for an int that is a step polynomial of a few indices and sizes, and for a length that bounds give."""
+    if context.failing:
+        return False
+    if is_window(exp, domain, context):
+        return True
+    if len([None for _, _ in zip(subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
         return False
     if own_element(exp, domain, context) is not None:
         return True
@@ -166,6 +170,16 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
     known = {*context.domain.params, *context.emitter.types}
     return not scope.arrays_read(exp) and (
         known.issuperset(names(context.ranges.form(exp))) or has_step_form(context.ranges, exp, known))
+
+
+def is_window(exp: ir.Exp, domain: Domain, context: Context) -> bool:
+    """Is it the element of a sequence, stored elsewhere, whose neighbours are this one's neighbours?"""
+    exp = context.ranges.defined(exp)
+    if domain.is_flat or not isinstance(exp, ir.Read):
+        return False
+    inner, rest = split(context.ranges.form(exp.index), "j")
+    parts = len([None for _, _ in zip(subexpressions(context.close(exp)), range(WINDOW + 1))])
+    return inner == number(1) and "j" not in names(rest) and parts <= WINDOW
 
 
 def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> Value:

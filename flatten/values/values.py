@@ -80,9 +80,17 @@ Value = Scalar | Both | Sequence
 
 @dataclass(frozen=True, eq=False)
 class SeqTerm:
+    """`whole`: the segment, as an index, if it is one of its leaf's space."""
     start: ir.Exp
     length: ir.Exp
     leaves: tuple[Leaf, ...]
+    whole: At | None = None
+
+    def element(self, position: ir.Exp, context: Context) -> Term:
+        """Return the element at this position, which is in range."""
+        if self.whole is not None:
+            return pull(self.leaves[0].value, self.leaves[0].space, self.whole.element(self.start, position), context)
+        return element(self.leaves, plus(self.start, position), context)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +166,8 @@ def pull(value: Value, domain: Domain, at: At, context: Context) -> Term:
             return PairTerm(pull(first, domain, at, context), pull(second, domain, at, context))
         case Sequence():
             home = context.climb(domain, value.home, at)
-            return SeqTerm(value.start(home, context), value.length(home, context), value.leaves)
+            return SeqTerm(value.start(home, context), value.length(home, context), value.leaves,
+                           home if value.dense and value.home is not HOST else None)
 
 
 def element(leaves: tuple[Leaf, ...], position: ir.Exp, context: Context) -> Term:
