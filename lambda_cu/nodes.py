@@ -272,8 +272,8 @@ class Partition:
 class Permute:
     """Result arrays of `size` elements: result[index(i)] = value(i). Where nothing is written there is what `before`
     says: a constant, or what an array of that size has. An index of -1 writes nothing. mode 'distinct': no index twice
-    (promised), and an array before may be shorter: all places behind its end are written (promised); 'last': the last
-    i wins."""
+    (promised), and an array before may be shorter: all places behind its end are written (promised); 'all': each index
+    of the result once (promised), so nobody sees what is before; 'last': the last i wins."""
     value: Thunk
     index: Thunk
     space: Space

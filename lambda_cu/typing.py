@@ -318,7 +318,7 @@ def write_types(soac: ir.Write, scope: Scope) -> tuple[ir.Type, ...]:
     before = tuple(element_before(exp, type_, sized, scope) for exp, type_ in zip(soac.before, types, strict=True))
     require(before == types, f"{shown(types)} are written where {shown(before)} are before")
     if isinstance(soac, ir.Permute):
-        require(soac.mode in ("distinct", "last"), f"{soac.mode} is no mode of PERMUTE")
+        require(soac.mode in ("distinct", "all", "last"), f"{soac.mode} is no mode of PERMUTE")
     else:
         monoid_types(soac, types, scope)
     return arrays(types, soac.size)

@@ -135,6 +135,8 @@ def result_buffers(kernel: Kernel) -> tuple[Buffer, ...]:
 
 def beginning(soac: ir.Soac, at: int) -> dict[str, Any]:
     """The fields that say what the buffer for a result holds at first."""
+    if isinstance(soac, ir.Permute) and soac.mode == "all":
+        return {}
     match soac.before[at] if isinstance(soac, ir.Write) else None:
         case ir.Const(value):
             return {"fill": value}

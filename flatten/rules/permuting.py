@@ -1,7 +1,7 @@
 """Rules for writes by known bijections: every place is written exactly once, so no write competes and none can miss.
 
     p = ORDER .. n                               permutes the positions of its space within each segment
-    q = PERMUTE {i => i} {i => p[i]} n distinct  is the inverse of p, as p is that of q
+    q = PERMUTE {i => i} {i => p[i]} n all       is the inverse of p, as p is that of q
     n - 1 - i, and i                             are their own inverses
 
 PERMUTE-PERMUTE, where d has as many elements as there are pairs:
@@ -147,7 +147,7 @@ def scatter(emitter: Emitter, found: Bijection, context: Context, parts: list[tu
     results = [emitter.declare(hint, ir.Array(base, target.size)) for _, base in parts]
     value, index = (scope.thunk(space.params, context.elements(given)) for given in (parts, [(found.place, INT)]))
     nothing = tuple(zero_at(base) for _, base in parts)
-    emitter.run(ir.Permute(value, index, emitter.walked(space), target.size, nothing, "distinct"), results)
+    emitter.run(ir.Permute(value, index, emitter.walked(space), target.size, nothing, "all"), results)
     return [result.name for result in results]
 
 

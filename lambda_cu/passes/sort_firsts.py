@@ -10,7 +10,7 @@
             o = ORDER {i => x[i]} n
             h = MAP {i => if i == 0 then 0 else if x[o[i]] /= x[o[i - 1]] then i else 0} n
             m = SCAN {i => h[i]} 0 max n                              the head before each
-            A = PERMUTE {i => o[max(m[i], h[i])]} {i => o[i]} n into n (0) distinct
+            A = PERMUTE {i => o[max(m[i], h[i])]} {i => o[i]} n into n (0) all
 
         over segments, whose positions stay in them, with `if j == 0 then i` instead of `if i == 0 then 0`. NaN differs
         from NaN, so each is its own first.
@@ -63,7 +63,7 @@ class Firsts(Replacing):
         head = ir.Op("max", (ir.Read(before, HERE), ir.Read(heads, HERE)))
         (result,) = self.run.results
         move = ir.Permute(scope.thunk(("i",), ir.Read(order, head)), scope.thunk(("i",), ir.Read(order, HERE)),
-                          ir.Flat(total), total, (ZERO,), "distinct")
+                          ir.Flat(total), total, (ZERO,), "all")
         yield self.of(move, {result.name: int_type}, {before: int_type, heads: int_type, order: int_type})
 
     def in_host_names(self, space: ir.Space) -> tuple[ir.Space, dict[str, ir.Array]]:

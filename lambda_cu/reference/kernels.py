@@ -196,6 +196,8 @@ class Launch:
         target, columns = self.writes(soac, over, types)
         if soac.mode == "distinct" and np.bincount(target, minlength=1).max() > 1 and self.context.error is None:
             self.context.inconsistent("a PERMUTE of mode distinct writes twice to one place")
+        if soac.mode == "all" and (np.bincount(target, minlength=size) != 1).any() and self.context.error is None:
+            self.context.inconsistent("a PERMUTE of mode all does not write once to each place")
         if any([isinstance(exp, ir.Var) and size - len(self.values[exp.name]) > np.count_nonzero(
                 target >= len(self.values[exp.name])) for exp in soac.before]) and self.context.error is None:
             self.context.inconsistent("a PERMUTE leaves places behind the end of what is there before")

@@ -11,7 +11,8 @@ The count covers arrays that lie in memory before or after the launch:
     read by a scalar function                 as a gather: how often is not known
     the offsets of an irregular space         once
     returned                                  each element once; a PERMUTE fills its result before it writes there, or
-                                              copies another array, which counts twice (not where it is in place)
+                                              copies another array, which counts twice (not where it is in place,
+                                              nor where all places are written)
     an ORDER's keys                           written and read once
 
 Arrays that stay inside the kernel are free. A count of survivors that stays inside is taken as the number tested.
@@ -54,7 +55,7 @@ def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Tr
                 own.add((array, number))
             else:
                 found[number] += width(outside[array])
-        if isinstance(soac, ir.Write):
+        if isinstance(soac, ir.Write) and not (isinstance(soac, ir.Permute) and soac.mode == "all"):
             found[total_of(space)] += sum(map(width, bound))
             for exp in soac.before:
                 if isinstance(exp, ir.Var):

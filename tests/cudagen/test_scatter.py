@@ -244,6 +244,15 @@ def test_nothing_is_claimed_where_places_are_distinct() -> None:
     assert not any(phase.in_order for phase in plan.phases)
 
 
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_nothing_is_filled_where_all_places_are_written(target: str) -> None:
+    text = ("kernel K (n : int, at : [int; n]) {{ let ys = PERMUTE {{ i => i }} {{ i => at[i] using at }} (n) into n "
+            "(0) {} return ys }}")
+    for mode, fill in (("all", None), ("distinct", 0)):
+        (plan,) = generate(program_of(parse_kernel(text.format(mode))), target).plans
+        assert [buffer.fill for phase in plan.phases for buffer in phase.buffers if buffer.name == "ys"] == [fill]
+
+
 @pytest.mark.parametrize("target", ["cpu", "reference", pytest.param("cudasim", marks=GPU)])
 def test_writes_of_one_value_need_no_order(target: str) -> None:
     """They share a kernel with what makes the places, and no element claims one."""

@@ -92,7 +92,7 @@ FLAT = {
         return (ys, bs, cs)""",
     "scatter survivors": """
         let (k, ys) = FILTER { i => xs[i] using xs } { i => xs[i] > 0 using xs } (n)
-        let zs = PERMUTE { i => ys[i] using ys } { i => k - 1 - i using k } (k) into k (0) distinct
+        let zs = PERMUTE { i => ys[i] using ys } { i => k - 1 - i using k } (k) into k (0) all
         return zs""",
     "errors": """
         let ys = MAP { i => if xs[i] /= 0 then 60 / xs[i] else fail s2 : int using xs } (n)

@@ -153,9 +153,10 @@ def test_permute_modes(xs: list[int]) -> None:
             { (x, y) => max(x, y) } (n) into 9 (-7)
       let (c, d) = PERMUTE { i => (xs[i], i) using xs } { i => if xs[i] > 0 then n - 1 - i else -1 using xs, n } (n)
         into n (0, -1) distinct
-      return (a, b, c, d) }""", len(xs), ints(xs)) == [
+      let e = PERMUTE { i => xs[i] using xs } { i => n - 1 - i using n } (n) into n (0) all
+      return (a, b, c, d, e) }""", len(xs), ints(xs)) == [
         last, greatest, [max(x, 0) for x in reversed(xs)],
-        [i if xs[i] > 0 else -1 for i in reversed(range(len(xs)))]]
+        [i if xs[i] > 0 else -1 for i in reversed(range(len(xs)))], xs[::-1]]
 
 
 # An associative operator that does not commute: affine maps x -> a*x + b, composed left to right.
@@ -274,6 +275,9 @@ def test_what_no_right_kernel_does_is_an_internal_error() -> None:
         run("(n : int, xs : [int; n]) { let y = MAP { i => xs[i + 1] using xs } (n) return y }", 2, ints([1, 2]))
     with pytest.raises(InternalError, match="writes twice"):
         run("(n : int) { let y = PERMUTE { i => i } { i => 0 } (n) into n (0) distinct return y }", 2)
+    for index in ("0", "i + 1", "i - 1"):       # twice at one place; only some places
+        with pytest.raises(InternalError, match="does not write once to each place"):
+            run(f"(n : int) {{ let y = PERMUTE {{ i => i }} {{ i => {index} }} (n) into 3 (0) all return y }}", 2)
     with pytest.raises(InternalError, match="writes outside"):
         run("(n : int) { let y = PERMUTE { i => i } { i => i - 2 } (n) into n (0) last return y }", 2)
     with pytest.raises(InternalError, match="not consistent"):

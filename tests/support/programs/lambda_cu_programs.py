@@ -46,7 +46,7 @@ soacs = st.one_of(
     st.builds(ir.Map, thunks, spaces), st.builds(ir.Reduce, thunks, tuples(small), thunks, spaces),
     st.builds(ir.Scan, thunks, tuples(small), thunks, spaces, st.booleans()),
     st.builds(ir.Filter, thunks, thunks, spaces), st.builds(ir.Partition, thunks, thunks, spaces),
-    st.builds(ir.Permute, thunks, thunks, spaces, sizes, tuples(small), st.sampled_from(["distinct", "last"])),
+    st.builds(ir.Permute, thunks, thunks, spaces, sizes, tuples(small), st.sampled_from(["distinct", "all", "last"])),
     st.builds(ir.ReduceByIndex, thunks, thunks, tuples(small), thunks, spaces, sizes, tuples(small)),
     st.builds(ir.Once, thunks), st.builds(ir.Order, thunks, spaces, st.booleans(), st.booleans(), st.booleans()))
 kernels = st.builds(ir.Kernel, names, tuples(params), tuples(st.builds(ir.Bind, tuples(names, 1), soacs)),
