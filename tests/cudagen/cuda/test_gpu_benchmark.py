@@ -220,3 +220,19 @@ def test_what_a_run_takes_of_the_host_is_told(tmp_path: Path) -> None:
     assert command.endswith("--rounds 1") and lines == ran.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["map", "reduce", "scan", "filter", "norm2"]
     assert all(float(line.split()[1]) > 0 for line in lines)
+
+
+@CXX
+def test_sectors_are_counted(tmp_path: Path) -> None:
+    """A second call of the command keeps the rows of the first."""
+    saved = tmp_path / "sectors.txt"
+    for name in ("scan", "map"):
+        words = [sys.executable, str(BENCHMARKS / "sectors.py"), name, "--size", "8192", "--save", str(saved)]
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        assert (ran.returncode, ran.stderr) == (0, "")
+    titles, *rows = [cells(line) for line in saved.read_text("utf-8").splitlines()]
+    assert [row[:2] for row in rows] == [["map", "8,192"], ["scan", "8,192"]] and cells(ran.stdout.rstrip()) == rows[0]
+    for row in rows:
+        of = dict(zip(titles, row, strict=True))
+        assert (of["launches"], of["fills"], of["reads"]) == ("1", "0", "0")
+        assert 1 <= float(of["moved/asked"]) < 1.15 and 1 <= float(of["loads"]) < 1.2 and float(of["most"]) <= 2
