@@ -51,6 +51,7 @@ def test_zeros_and_what_is_no_number() -> None:
 
 def test_large_ones() -> None:
     sums = nessie.compile("function sums(v, n) = write_add(dist(0, n), {(x, 1) : x in v});").sums
-    for n, places in ((10_000, 10), (2_000_000, 1000), (1_000_000, 200_000), (600_000, 3)):
+    for n, places in ((10_000, 10), (2_000_000, 1000), (1_000_000, 200_000), (1_000_000, 499_998), (1_000_000, 500_000),
+                      (600_000, 3)):
         v = np.random.default_rng(n).integers(0, places, n)
         assert np.array_equal(sums(v, places), np.bincount(v, minlength=places))

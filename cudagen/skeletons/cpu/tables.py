@@ -8,7 +8,8 @@
 What goes to one place depends on all before it, so that one thread would have to combine everything. The first chain
 combines in the result, which holds at first what was there before, the others in tables of identities. How many chains
 there are depends on sizes alone, and so do the bits: floats are added in order within a chain, and chains in order.
-Tables cost memory, and the joining time: there are so many only that all have far fewer places than there are elements.
+Tables cost memory, and the joining time: there are so many only that all have far fewer places than there are elements,
+but for a second chain, which two elements a place are enough for.
 
 A kernel in which some other write depends on the order of all elements has one chain.
 """
@@ -30,6 +31,7 @@ from nessie.lambda_cu.scope import writes_in_order
 MOST = 8                # chains
 LONG = 8                # chunks of a chain, at least
 SPARSE = 16             # elements for each place of all tables, at least
+TWO = 2                 # elements for each place that are worth a second chain: most places are waits for memory then
 PART = 8192             # places that are joined at once
 
 
@@ -59,8 +61,9 @@ def chains_of(kernel: Kernel, chunks: loops.Exp, items: loops.Exp, sizes: list[l
     places: loops.Exp = integer(1)
     for step, size in zip(combining(kernel), sizes, strict=True):
         places = op("+", places, size if len(step.bind.names) == 1 else op("*", size, integer(len(step.bind.names))))
-    few = op("min", op("/", chunks, integer(LONG)), op("/", items, op("*", places, integer(SPARSE))))
-    return op("max", integer(1), op("min", few, integer(MOST)))
+    two = op("min", op("/", items, op("*", places, integer(TWO))), integer(2))
+    few = op("max", two, op("/", items, op("*", places, integer(SPARSE))))
+    return op("max", integer(1), op("min", op("min", op("/", chunks, integer(LONG)), few), integer(MOST)))
 
 
 def chains_here(kernel: Kernel, chunks: Chunks, code: Code) -> loops.Exp:
