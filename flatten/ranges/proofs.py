@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nessie.flatten.ranges.intervals import COMPARED
-from nessie.flatten.ranges.ranges import MOST_TERMS, Ranges
-from nessie.flatten.values.domains import TRUE, op
+from nessie.flatten.ranges.ranges import DEEPEST, MOST_TERMS, Ranges
+from nessie.flatten.values.domains import TRUE, ZERO, op
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces.polynomials import Polynomial, add, name, number, subtract
 
@@ -63,7 +63,14 @@ def holds(ranges: Ranges, condition: ir.Exp) -> bool:
 
 
 def by_polynomials(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> bool:
-    """Is it certain that the comparison of ints holds?"""
+    """Is it certain that the comparison of ints holds? Of a choice, either part must hold where it is chosen."""
+    for at, side in enumerate((a, b)):
+        choice = ranges.defined(side)
+        if isinstance(choice, ir.If) and ranges.depth <= DEEPEST:
+            parts = [ZERO if isinstance(part, ir.Fail) else part for part in (choice.then, choice.orelse)]
+            pairs = [(part, b) if at == 0 else (a, part) for part in parts]
+            return all([holds_where(ranges, choice.condition, truth, op(operator, *pair))
+                        for pair, truth in zip(pairs, (True, False), strict=True)])
     if operator in ("<", "<="):
         low, high = ranges.defined(a), ranges.defined(b)
         if isinstance(low, ir.Op) and low.op == "max":
@@ -84,6 +91,16 @@ def by_polynomials(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> bool:
         case "==":
             return nonnegative(ranges, up) and nonnegative(ranges, down)
     return nonnegative(ranges, subtract(up, one)) or nonnegative(ranges, subtract(down, one))
+
+
+def holds_where(ranges: Ranges, given: ir.Exp, truth: bool, condition: ir.Exp) -> bool:
+    """Is it certain that the condition holds where the given one does, or does not?"""
+    assumed, more = ranges.assumed, assumptions(ranges, given, truth)
+    ranges.assumed, ranges.depth = lambda: (*assumed(), *more), ranges.depth + 1
+    try:
+        return holds(ranges, condition)
+    finally:
+        ranges.assumed, ranges.depth = assumed, ranges.depth - 1
 
 
 def is_int(ranges: Ranges, a: ir.Exp, b: ir.Exp) -> bool:

@@ -85,6 +85,23 @@ def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
     return Range(0, MOST, tuple(subtract(ranges.form(length), number(1)) for length in lengths))
 
 
+def items(exp: ir.Exp, count: int) -> list[ir.Exp] | None:
+    """Return the items of a tuple, or of a choice of tuples, of so many."""
+    match exp:
+        case _ if count == 1:
+            return [exp]
+        case ir.Tuple(found):
+            return list(found)
+        case ir.Let(names, value, body):
+            inside = items(body, count)
+            return None if inside is None else [ir.Let(names, value, item) for item in inside]
+        case ir.If(condition, then, orelse):
+            these, those = items(then, count), items(orelse, count)
+            if these is not None and those is not None:
+                return [ir.If(condition, a, b) for a, b in zip(these, those, strict=True)]
+    return None
+
+
 def over(exp: Polynomial, divisor: int) -> Polynomial:
     return multiply(exp, polynomial([((), 1)], divisor))
 
@@ -133,8 +150,8 @@ class Ranges:
                     else:
                         self.intervals[named] = None if found is None else self.interval(found)
                 return self.intervals[named]
-            case ir.Let((named,), value, body) if self.enters(named, value):
-                return self.interval(body)
+            case ir.Let() if self.enters(exp):
+                return self.interval(exp.body)
             case ir.Read(array):
                 element = self.element(array)
                 return None if element is None else self.with_note(exp, (element.least, self.capped(element.most)))
@@ -148,9 +165,11 @@ class Ranges:
                 return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
         return None
 
-    def enters(self, named: str, value: ir.Exp) -> bool:
-        """Note what a let binds the name to; return whether it is the only one for which the name stands."""
-        return self.lets.setdefault(named, value) == value
+    def enters(self, let: ir.Let) -> bool:
+        """Note what the let binds its names to; return whether that is known, and all that they stand for."""
+        values = items(let.value, len(let.names))
+        return values is not None and all(
+            [self.lets.setdefault(named, value) == value for named, value in zip(let.names, values, strict=True)])
 
     def definition(self, named: str) -> ir.Exp | Range | None:
         return self.lets.get(named) or self.look(named)
@@ -197,8 +216,8 @@ class Ranges:
                     is_name = found is None or isinstance(found, Range)
                     self.forms[named] = name(named) if is_name else self.form(found)  # type: ignore[arg-type]
                 return self.forms[named]
-            case ir.Let((named,), value, body) if self.enters(named, value):
-                return self.form(body)
+            case ir.Let() if self.enters(exp):
+                return self.form(exp.body)
             case ir.Op("+" | "-" | "*" as operator, (a, b)) if self.noted(exp) is None and self.depth <= DEEPEST:
                 x, y = self.interval(a) or INTS, self.interval(b) or INTS
                 if inside_ints(EXACT[operator](x, y)):
@@ -250,6 +269,8 @@ class Ranges:
             case ir.Read(array):
                 element = self.element(array)
                 return found if element is None else meet(found, element)
+            case ir.If():
+                return found._replace(above=(*found.above, *self.tops(exp)))
             case ir.Op("-" | "+" as operator, (a, b)):              # noted
                 if inside_ints(EXACT[operator](self.interval(a) or INTS, self.interval(b) or INTS)):
                     form = COMBINED[operator](self.form(a), self.form(b))
@@ -271,6 +292,18 @@ class Ranges:
                     above += (self.form(a),)
                 return found._replace(above=above)
         return found
+
+    def tops(self, exp: ir.Exp) -> list[Polynomial]:
+        """Return polynomials that the expression is at most; a choice is at most what both parts are."""
+        if isinstance(exp, ir.Let) and self.enters(exp):
+            return self.tops(exp.body)
+        if isinstance(defined := self.defined(exp), ir.If):
+            exp = defined
+        if not isinstance(exp, ir.If):
+            return [number(0) if isinstance(exp, ir.Fail) else self.form(exp)]
+        one, other = self.tops(exp.then), self.tops(exp.orelse)
+        return [p for these, those in ((one, other), (other, one)) for p in these
+                if any(self.least(subtract(p, q)) >= 0 for q in those)]
 
     def least(self, exp: Polynomial) -> int:
         total = 0

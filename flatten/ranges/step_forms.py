@@ -78,8 +78,8 @@ class Former:
                 return lift(number(value))
             case ir.Var(named):
                 return self.named(named)
-            case ir.Let((named,), value, body) if self.ranges.enters(named, value):
-                return self.form(body)
+            case ir.Let() if self.ranges.enters(exp):
+                return self.form(exp.body)
             case ir.If(condition, then, orelse):
                 return self.choice(self.ranges.defined(condition), then, orelse)
             case ir.Op(operator, (a, b)):

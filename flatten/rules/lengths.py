@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from nessie.base.source import Origin
 from nessie.flatten.ranges.proofs import holds
-from nessie.flatten.ranges.ranges import BOUNDED, COUNTED, DOUBLED, SIZE, Range, exactly
+from nessie.flatten.ranges.ranges import ANY, BOUNDED, COUNTED, DOUBLED, SIZE, Range, exactly, meet
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.closed import (
     TOO_MANY_ROWS,
@@ -144,5 +144,4 @@ def note_length(t: Translator, domain: Domain, length: Scalar, length_at: Length
                 emitter.tables.lengths[form] = emitter.tables.lengths[named(atom.name)] = length
                 if isinstance(raw, ir.Var) and raw != atom:
                     emitter.tables.checked[raw.name] = atom.name
-    if atom.name not in emitter.known:
-        emitter.know(atom.name, known)
+    emitter.know(atom.name, meet(emitter.known.get(atom.name, ANY), known))

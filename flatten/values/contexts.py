@@ -145,6 +145,9 @@ class Context:
         bounded = self.emitter.tables.bounded.get(name, {})
         found = meet(found, self.presumed.get(name, ANY))
         while domain is not None and domain is not HOST:
+            for (named, size), known in self.emitter.tables.where_some.items():
+                if named == name and size in self.emitter.positive_with(sizes_with_elements(domain)):
+                    found = meet(found, known)
             if name in sizes_with_elements(domain) and found.most > 0:
                 most = self.emitter.at_most.get(name)
                 found = meet(found, SOME if most is None else SOME._replace(above=(most,)))

@@ -11,9 +11,9 @@ Its kinds:
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 from nessie.base.records import dataclass
+from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces import closed
 from nessie.lambda_cu.spaces.polynomials import Polynomial, name, number

@@ -5,7 +5,7 @@ inside it: a block that may not run must not define names that are used outside 
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import ParamSpec, TypeVar
 
@@ -38,9 +38,9 @@ class Tables:
     `lengths`: the lengths that the host has checked, by their forms; `checked`: for a scalar of the host, an equal one
     that exists only if a check has passed, so more is known of it; `equal`: a scalar that the host has found equal;
     `bounded`: the ranges of an int of the host where domains have elements; `terms`, `bounds`: the terms of closed
-    spaces over a domain, and lengths among which are the least and the greatest; `host_parts`: the names of expressions
-    of the host in lengths; `inverses`: the inverse of an array that holds a permutation; `versions`: of thread-level
-    functions, by their names and payloads."""
+    spaces over a domain, and lengths among which are the least and the greatest; `where_some`: the range of an int
+    where a size is not 0; `host_parts`: the names of expressions of the host in lengths; `inverses`: the inverse of
+    an array that holds a permutation; `versions`: of thread-level functions, by their names and payloads."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
@@ -51,6 +51,7 @@ class Tables:
     bounded: dict[str, dict[Domain, Range]] = field(default_factory=dict)
     terms: dict[object, tuple[ir.Term, ...]] = field(default_factory=dict)
     bounds: dict[object, tuple[ir.Exp, ...]] = field(default_factory=dict)
+    where_some: dict[tuple[str, str], Range] = field(default_factory=dict)
     host_parts: dict[ir.Exp, str] = field(default_factory=dict)
     inverses: dict[str, str] = field(default_factory=dict)
     versions: dict[object, Version] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class Tables:
         bounded = {name: dict(ranges) for name, ranges in self.bounded.items()}
         return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
                       dict(self.checked), dict(self.equal), bounded, dict(self.terms), dict(self.bounds),
-                      dict(self.host_parts), dict(self.inverses), dict(self.versions))
+                      dict(self.where_some), dict(self.host_parts), dict(self.inverses), dict(self.versions))
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ class Emitter:
         self.tables = Tables()
         self.bits: dict[str, int] = {}          # a size that is a product is at most 2 to this
         self.known: dict[str, Range] = {}       # ranges of scalars and of the elements of arrays
+        self.tests: dict[str, ir.Exp] = {}      # what bools of the host are
         self.at_most: dict[str, Polynomial] = {}            # what a scalar is at most where it is positive
         self.permutations: dict[str, Domain] = {}           # arrays that permute a space's indices within each segment
         self.hosted: dict[ir.Size, Domain] = {}
@@ -145,6 +147,20 @@ class Emitter:
         self.permutations[array] = space
         self.know(array, index_below(size_form(space.size)))
 
+    def positive_with(self, sizes: Iterable[ir.Size]) -> set[ir.Size]:
+        """Return the ints of the host that are positive where these are: what one of them is at most is no less."""
+        waiting, found = list(sizes), set(sizes)
+        while waiting:
+            size = waiting.pop()
+            tops = (*self.known.get(size, ANY).above, self.at_most.get(size)) if isinstance(size, str) else ()
+            for top in tops:
+                match top and top.terms:
+                    case ((((str(other),), 1),) | (((), _), ((str(other),), 1))) if constant_part(top) <= 0:
+                        if other not in found:
+                            found.add(other)
+                            waiting.append(other)
+        return found
+
     def known_scalar(self, name: str) -> Range | None:
         """Return the range of a scalar; None unless it is an int of the host."""
         if self.types.get(name) != INT:
@@ -176,7 +192,9 @@ class Emitter:
             self.scalar_kernel((name,), exp, (base,))
             return
         self.types[name] = base
-        if base == INT and isinstance(exp, ir.Op):
+        if base == "bool":
+            self.tests[name] = exp
+        if base == INT and isinstance(exp, ir.Op | ir.If):
             ranges = self.host().ranges
             self.know(name, ranges.computed(exp))
             if (most := ranges.where_positive(exp)) is not None:
@@ -206,6 +224,15 @@ class Emitter:
             case ir.Op("==", (ir.Var(one), ir.Var(other))) if self.types[one] == self.types[other] == INT:
                 if one != other and other not in self.tables.equal:         # so that there are no circles
                     self.tables.equal[one] = other
+        self.learn(condition)
+
+    def learn(self, condition: ir.Exp) -> None:
+        """Record what the condition says of an int where a size is not 0: n > 0 or size == 0."""
+        if isinstance(condition, ir.Var):
+            condition = self.tests.get(condition.name, condition)
+        match condition:
+            case ir.Op("or", (ir.Op(">", (ir.Var(one), ir.Const(int(low)))), ir.Op("==", (ir.Var(size), ir.Const(0))))):
+                self.tables.where_some[one, size] = Range(low + 1)
 
     def scalar_kernel(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
         """Compute scalars in a kernel, because the host calls no scalar functions."""
@@ -347,6 +374,10 @@ class Emitter:
             case ir.If(_, then, _):
                 return self.base_of(then, local)
         raise TypeError(exp)
+
+
+def constant_part(exp: Polynomial) -> int:
+    return dict(exp.terms).get((), 0)
 
 
 def int_results(emitter: Emitter, *hints: str) -> list[ir.Param]:

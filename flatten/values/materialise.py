@@ -40,7 +40,7 @@ from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import names, number, split
 
 INT = "int"
-LIGHT, WINDOW = 7, 60           # parts of an expression
+LIGHT, BOUND, WINDOW = 7, 24, 150       # parts of expressions: any, where a row starts, elements of windows
 MOST_PARTS = 100                # parts of the bounds of a result's sequences
 Kept = dict[Value, Value]       # a value that is not computed again, and the value that stands for it
 
@@ -158,7 +158,9 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
         return False
     if is_window(exp, domain, context):
         return True
-    if len([None for _, _ in zip(subexpressions(exp), range(LIGHT + 1))]) > LIGHT:
+    if is_start(exp, context):
+        return True
+    if parts_up_to(exp, LIGHT) > LIGHT:
         return False
     if own_element(exp, domain, context) is not None:
         return True
@@ -172,14 +174,25 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
         known.issuperset(names(context.ranges.form(exp))) or has_step_form(context.ranges, exp, known))
 
 
+def parts_up_to(exp: ir.Exp, most: int) -> int:
+    """Count the parts of the expression, up to one more than the most."""
+    return len([None for _, _ in zip(subexpressions(exp), range(most + 1))])
+
+
+def is_start(exp: ir.Exp, context: Context) -> bool:
+    """Is it where a row of one length starts, of an index that is quickly computed?"""
+    start = context.ranges.defined(exp)
+    return (isinstance(start, ir.Op) and start.op == "*" and context.noted(start) is not None
+            and not scope.arrays_read(start) and parts_up_to(context.close(exp), BOUND) <= BOUND)
+
+
 def is_window(exp: ir.Exp, domain: Domain, context: Context) -> bool:
     """Is it the element of a sequence, stored elsewhere, whose neighbours are this one's neighbours?"""
     exp = context.ranges.defined(exp)
     if domain.is_flat or not isinstance(exp, ir.Read):
         return False
     inner, rest = split(context.ranges.form(exp.index), "j")
-    parts = len([None for _, _ in zip(subexpressions(context.close(exp)), range(WINDOW + 1))])
-    return inner == number(1) and "j" not in names(rest) and parts <= WINDOW
+    return inner == number(1) and "j" not in names(rest) and parts_up_to(context.close(exp), WINDOW) <= WINDOW
 
 
 def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> Value:

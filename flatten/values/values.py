@@ -16,6 +16,7 @@ from nessie.base.records import KeepsHash, dataclass
 from nessie.base.system.forking import cached_property
 from nessie.base.types import Base, Pair, Seq, Type, zero_of
 from nessie.base.widths import wide
+from nessie.flatten.ranges.ranges import SIZE
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, minus, plus
 from nessie.lambda_cu import nodes as ir
 
@@ -128,8 +129,13 @@ def name_pull(home: Domain, name: str) -> Pull:
 
 def dense(home: Domain, space: Domain, value: Value) -> Sequence:
     """Return the sequences over `home` whose elements, in `space`, are `value`."""
-    return Sequence(home, lambda at, context: space.start(at.i), lambda at, context: space.length(at.i),
-                    (Leaf(space, value),), True)
+    def start_at(at: At, context: Context) -> ir.Exp:
+        start = space.start(at.i)
+        if isinstance(start, ir.Op) and start.op == "*" and not any(isinstance(a, ir.Const) for a in start.arguments):
+            context.note(start, lambda: SIZE)           # the product of two ints may be any, but not this one
+        return start
+
+    return Sequence(home, start_at, lambda at, context: space.length(at.i), (Leaf(space, value),), True)
 
 
 def empty(type_: Type) -> Value:

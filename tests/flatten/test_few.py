@@ -4,11 +4,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from executors import Compiled, Failed, assert_the_gpu_agrees, same
 
+import nessie
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import space_of
+from nessie.lambda_cu.scope import soac_can_fail, space_of
 
 INTS: Any = ([], [3], [4, 1, 3], [2, 0, 5, 1, 7, 6, 4, 3])
 FLOATS: Any = ([], [0.5, -0.0, 2.0], [-0.0, -0.0, -0.0, 1e300, 1e300, math.inf, -math.inf, math.nan, 3.0])
@@ -74,3 +76,29 @@ def test_windows_of_a_radius_that_is_a_name_are_not_stored() -> None:
     assert [type(bind.soac) for bind in kernel.binds] == [ir.Reduce]
     for r in (0, 1, 2, 9):
         same(program, [3, 1, 4, 1, 5, 9], r)
+
+
+@pytest.mark.parametrize("rule", ["clamp", "wrap", "mirror"])
+def test_padded_windows_are_one_kernel_that_checks_nothing(rule: str) -> None:
+    """pad has been checked to have elements where it makes any, so what the rule finds is in range."""
+    program = Compiled(f"function main(v) : [int] -> [int] = {{sum(w) : w in slide(pad(v, 1, 1, {rule}), 3, 1)}};")
+    (kernel,) = program.executable("ilp").kernels
+    assert {type(space_of(bind.soac)) for bind in kernel.binds} == {ir.Flat}
+    assert not any(soac_can_fail(bind.soac) for bind in kernel.binds)
+    for argument in ([3], [3, 1], [3, 1, 4, 1, 5]):
+        same(program, argument)
+    assert isinstance(same(program, []), Failed)
+
+
+@pytest.mark.parametrize("rule, mode", [("clamp", "edge"), ("wrap", "wrap"), ("mirror", "symmetric")])
+def test_boxes_store_the_padded_matrix_at_most(rule: str, mode: str) -> None:
+    """Of a matrix whose rows are of one length, windows in two dimensions are never stored."""
+    program = nessie.compile("function box(m) : [[int]] -> [[int]] = "
+                             f"{{{{sum({{sum(r) : r in w}}) : w in ws}} : ws in slide2(pad2(m, 1, 1, {rule}), 3, 1)}};")
+    for shape in ((1, 1), (1, 5), (4, 1), (2, 2), (5, 7)):
+        m = np.arange(shape[0] * shape[1]).reshape(shape) ** 2 % 11
+        p = np.pad(m, 1, mode=mode)  # type: ignore[call-overload]
+        expected = sum([p[a:a + shape[0], b:b + shape[1]] for a in range(3) for b in range(3)])
+        assert np.array_equal(np.asarray(program.box(m).content).reshape(shape), expected)
+    told = str(program.box.explain(m))
+    assert "SEG_REDUCE" not in told and "kernel 5" not in told
