@@ -62,7 +62,7 @@ class Writer:
             self.expression(exp)
         self.words += map(repr, SETTINGS.of(soac))
 
-    def terms(self, space: ir.Space) -> None:
+    def terms(self, space: ir.Space | None) -> None:
         """What tells spaces of the same names apart."""
         groups: tuple[tuple[ir.Term, ...], ...] = ()
         match space:

@@ -29,7 +29,7 @@ def kept(walk: Walk, counted: frozenset[str]) -> Step | None:
     steps of the first sweep."""
     steps = walk.at(ROOT)
     found = next((step for step in steps if isinstance(step.bind.soac, ir.Filter)), None)
-    selected = found and selection(found.bind)
+    selected = selection(found.bind) if found is not None else None
     far = any([gathers(thunk) for step in steps if step.name in counted for thunk in counted_by(step)])
     if found is None or selected is None or not far or walk.positioned or walk.at(SEGMENT):
         return None

@@ -21,7 +21,7 @@ from nessie.flatten.values.values import Scalar, Term, Value
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops, scope
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.polynomials import Polynomial
+from nessie.lambda_cu.spaces.polynomials import Polynomial, constant, names, subtract
 from nessie.mono import nodes as mono
 
 T = TypeVar("T")
@@ -153,12 +153,12 @@ class Emitter:
         while waiting:
             size = waiting.pop()
             tops = (*self.known.get(size, ANY).above, self.at_most.get(size)) if isinstance(size, str) else ()
-            for top in tops:
-                match top and top.terms:
-                    case ((((str(other),), 1),) | (((), _), ((str(other),), 1))) if constant_part(top) <= 0:
-                        if other not in found:
-                            found.add(other)
-                            waiting.append(other)
+            for top in filter(None, tops):
+                for named in names(top) - found:
+                    more = constant(subtract(size_form(named), top))        # named = top + more
+                    if more is not None and more >= 0:
+                        found.add(named)
+                        waiting.append(named)
         return found
 
     def known_scalar(self, name: str) -> Range | None:
@@ -374,10 +374,6 @@ class Emitter:
             case ir.If(_, then, _):
                 return self.base_of(then, local)
         raise TypeError(exp)
-
-
-def constant_part(exp: Polynomial) -> int:
-    return dict(exp.terms).get((), 0)
 
 
 def int_results(emitter: Emitter, *hints: str) -> list[ir.Param]:

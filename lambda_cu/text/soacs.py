@@ -60,8 +60,12 @@ def space(tokens: Tokens) -> ir.Space:
     return tokens.mark(start, GRAMMAR.read(tokens, kind))
 
 
+def show_term(term: ir.Term) -> str:
+    return render(GRAMMAR.show(term))
+
+
 def show_terms(terms: Iterable[ir.Term]) -> str:
-    return " + ".join([render(GRAMMAR.show(term)) for term in terms])
+    return " + ".join(map(show_term, terms))
 
 
 def terms(tokens: Tokens) -> tuple[ir.Term, ...]:
@@ -113,7 +117,7 @@ GRAMMAR = Grammar({
     "tuple[Exp, ...]": listed(show_exp, expression),
     "Space": Field(show_space, space),
     "tuple[Term, ...]": Field(show_terms, terms),
-    "Lengths": listed(lambda found: render(GRAMMAR.show(found)), term),
+    "Lengths": listed(show_term, term),
     "tuple[Size, ...]": listed(show_size, size),
     "From": Field(lambda first: f"from {show_size(first)}" if first else "", from_place),
     "int": Field(str, size),
