@@ -6,5 +6,6 @@
     emitter         the output: statements, kernels, sites
     closed          the terms of lengths in closed form, by names of the host
     materialise     stores pull values as arrays
+    rows            the rows of elements: lengths that are formulas, sums and starts
     spaces          makes the space of the elements of one sequence per element of a domain
 """
