@@ -6,6 +6,8 @@ First tests/gpu/test_on_gpu*.py run on the GPU: kernels, programs, examples, rec
 the reference executor gives. Then programs are timed whose arguments lie on the GPU and whose results stay there: a run
 is over when the GPU has done it, and the median of all counts. Results are compared with NumPy's first. `moved` is what
 lambda_cu.running.traffic counts of a run; `of copy` is its bytes a second as a share of those of a copy by the driver.
+`in kernels` is what events on the GPU measure of the kernels alone, without what the host does between them, and the
+second `of copy` is the share of that.
 Beside stands what CuPy (with CUB) and PyTorch take for the same, where they are installed. The table is printed, and
 written to results/gpu-CARD.txt.
 
@@ -36,7 +38,7 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 import numpy as np  # noqa: E402
 from gpu_peers import Peer, peers_for  # noqa: E402
 from gpu_workloads import HELD, WORKLOADS, Workload  # noqa: E402
-from resident import Resident, leaves  # noqa: E402
+from resident import Clocked, Resident, leaves  # noqa: E402
 
 from nessie.base.source import NessieError, Source  # noqa: E402
 from nessie.base.system.deep import run_deep  # noqa: E402
@@ -58,13 +60,13 @@ MISUSED = 2
 PATIENCE, SHOWN_AFTER = 3600, 300               # seconds: for all tests; for one, until it is shown where it is
 ELEMENT = 8                                     # bytes
 BY_DRIVER = "copy by the driver"
-TITLES = ("workload", "n", "kernels", "Nessie ms", "moved MB", "GB/s", "of copy")
+TITLES = ("workload", "n", "kernels", "Nessie ms", "moved MB", "GB/s", "of copy", "in kernels", "of copy")
 
 
 @dataclass(frozen=True)
 class Result:
     """`seconds`: of the median run; `moved`: bytes that a run moves. `peers`: seconds of each, None where it has none.
-    `wrong`: what went wrong, of whom."""
+    `wrong`: what went wrong, of whom. `in_kernels`: seconds that the GPU itself measures, where it does."""
     name: str
     size: int
     launches: int
@@ -72,6 +74,7 @@ class Result:
     moved: int
     peers: tuple[float | None, ...]
     wrong: tuple[str, ...] = ()
+    in_kernels: float | None = None
 
     @property
     def bandwidth(self) -> float:
@@ -241,14 +244,28 @@ def driver_copy(driver: Driver, size: int, rounds: int, peers: int) -> Result:
     return Result(BY_DRIVER, size, 0, seconds, 2 * values.nbytes, (None,) * peers, wrong)
 
 
+def clocked(target: Target) -> Driver:
+    """A driver that measures the time in kernels, if the target has one."""
+    return Clocked() if target.name == "cuda" else target.driver()
+
+
+def in_kernels(resident: Resident, rounds: int) -> float | None:
+    """Seconds of the median run."""
+    driver = resident.device.driver
+    if not isinstance(driver, Clocked):
+        return None
+    return median([driver.seconds_in_kernels(resident.run) for _ in range(rounds)])
+
+
 def one_measured(workload: Workload, size: int, target: Target, rounds: int, peers: Sequence[Peer]) -> Result:
     arguments = workload.arguments(np.random.default_rng(SEED), size)
     expected = workload.numpy(*arguments)
-    resident = Resident(program_of(workload), target.driver(), workload.given(*arguments), target.memory())
+    resident = Resident(program_of(workload), clocked(target), workload.given(*arguments), target.memory())
     try:
         resident.run()
         wrong = [f"{workload.name}: {said}" for said in [difference(leaves(resident.value()), expected)] if said]
         seconds = timed(resident.run, rounds)
+        within = in_kernels(resident, rounds)
         launches, moved = resident.counted()
     finally:
         resident.close()
@@ -258,7 +275,7 @@ def one_measured(workload: Workload, size: int, target: Target, rounds: int, pee
         peer.release()
         theirs.append(found if isinstance(found, float) else None)
         wrong += [f"{workload.name}, {peer.name}: {found}"] if isinstance(found, str) else []
-    return Result(workload.name, size, launches, seconds, moved, tuple(theirs), tuple(wrong))
+    return Result(workload.name, size, launches, seconds, moved, tuple(theirs), tuple(wrong), within)
 
 
 def program_of(workload: Workload) -> GpuProgram:
@@ -320,10 +337,11 @@ def rows(results: Sequence[Result], peers: Sequence[Peer]) -> list[Sequence[str]
     copy = results[0].bandwidth
     found: list[Sequence[str]] = [(*TITLES, *(f"{peer.name} ms" for peer in peers))]
     for r in results:
-        ours = ["-"] * 4
+        ours = ["-"] * 6
         if r.seconds:
             ours = [milliseconds(r.seconds), f"{r.moved / 1e6:.1f}", f"{r.bandwidth / 1e9:.1f}",
-                    f"{r.bandwidth / copy:.1%}"]
+                    f"{r.bandwidth / copy:.1%}", milliseconds(r.in_kernels),
+                    f"{r.moved / r.in_kernels / copy:.1%}" if r.in_kernels else "-"]
         found.append((r.name, f"{r.size:,}", str(r.launches), *ours, *map(milliseconds, r.peers)))
     return found
 

@@ -10,9 +10,36 @@ from nessie.base.values import DTYPES, Flat, Nested, OnDevice, Uniform
 from nessie.cudagen.cuda.device import Gpu
 from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.cuda.nvidia.driver import Nvidia
 from nessie.cudagen.host import host
 
 BASES = {dtype: base for base, dtype in DTYPES.items()}
+
+
+class Clocked(Nvidia):
+    """A GPU whose kernels are timed by events of its own, one before and one after each, while `events` is a list."""
+    events: list[tuple[Any, Any]] | None = None
+
+    def launch(self, *what: Any) -> None:
+        if self.events is None:
+            super().launch(*what)
+            return
+        with self.context.asking() as cuda:
+            began, ended = cuda.Event(), cuda.Event()
+            began.record()
+            super().launch(*what)
+            ended.record()
+        self.events.append((began, ended))
+
+    def seconds_in_kernels(self, work: Callable[[], None]) -> float:
+        """Of all launches that `work` makes, without what the host takes between them."""
+        self.events = []
+        work()
+        self.synchronise()
+        with self.context:
+            seconds = sum([began.time_till(ended) for began, ended in self.events]) / 1e3
+            self.events = None                  # they end where their context is current
+        return seconds
 
 
 class Resident:

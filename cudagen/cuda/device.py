@@ -71,6 +71,7 @@ class Gpu(Launches):
         self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
         self.interrupt_address, self.interrupt_word = driver.interrupt_word()
         self.unread = False             # kernels that may record a failure have been launched since then
+        self.clean = False              # the board is as a run begins with it, as far as it has been read
         self.lasts: list[tuple[Array, int]] = []        # whose last elements stand in cells, which nobody has read
         self.memory = DeviceMemory(driver, limit)
         self.set_board(Board(self.memory, len(ERROR_WORDS), max((plan.cells for plan in built.plans), default=0)))
@@ -86,8 +87,10 @@ class Gpu(Launches):
         self.memory.limit = memory
         self.interrupt_word[0] = 0
         self.lasts.clear()
-        self.errors = self.board.begin((NO_FAILURE, rounds, depth, 0, 0))       # as they were when last read
-        self.unread = False
+        wanted = (NO_FAILURE, rounds, depth, 0, 0)
+        if self.unread or not self.clean or wanted != self.board.begun:
+            self.errors = self.board.begin(wanted)              # as they were when last read
+        self.unread, self.clean = False, True
 
     def failure(self) -> int:
         if self.unread:
@@ -99,7 +102,8 @@ class Gpu(Launches):
         elements that stand there become known."""
         self.errors, found = self.board.read(max([count, *[at + 1 for _, at in self.lasts]]))
         self.unread = False
-        if super().failure() != NO_FAILURE:
+        self.clean = super().failure() == NO_FAILURE
+        if not self.clean:
             return [0] * count
         values: list[int] = found.tolist()
         for array, at in self.lasts:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 
 from nessie.base.records import dataclass
@@ -45,9 +46,15 @@ class Gpu:
 def driver() -> ctypes.CDLL | None:
     """NVIDIA's driver library; None: it is not here."""
     try:
-        return ctypes.CDLL(LIBRARY)
+        return loaded(LIBRARY)
     except OSError:
         return None
+
+
+@cache
+def loaded(library: str) -> ctypes.CDLL:
+    """Loaded once: even to find that a library is there takes as long as a kernel's launch."""
+    return ctypes.CDLL(library)
 
 
 def version() -> str | None:

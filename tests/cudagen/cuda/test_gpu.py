@@ -28,7 +28,7 @@ from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.device import Gpu
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host import host
-from nessie.cudagen.host.device import INDEX_BITS, NO_FAILURE, STOPPED, Array, OutOfMemory
+from nessie.cudagen.host.device import INDEX_BITS, MOST_ROUNDS, NO_FAILURE, STOPPED, Array, OutOfMemory
 from nessie.cudagen.host.translate import translate
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Input, Phase, Plan, ScalarResult
@@ -199,6 +199,7 @@ class Watched(Cudasim):
     def __init__(self) -> None:
         super().__init__(1, 1)
         self.waited: list[str] = []
+        self.written: list[int] = []                # addresses
 
     def read(self, address: int, values: Any) -> None:
         self.waited.append("read")
@@ -207,6 +208,10 @@ class Watched(Cudasim):
     def synchronise(self) -> None:
         self.waited.append("synchronise")
         super().synchronise()
+
+    def write(self, address: int, values: Any) -> None:
+        self.written.append(address)
+        super().write(address, values)
 
 
 @pytest.mark.parametrize("name, waits", [("map", []), ("reduce", ["read"]), ("errors", ["read"])])
@@ -218,6 +223,29 @@ def test_the_host_waits_only_for_what_it_needs(built: GpuProgram, name: str, wai
     device.launch(f"K{CUDA.index(name)}", [1000, xs])
     device.failure()
     assert driver.waited == waits
+
+
+def test_a_run_writes_the_error_words_only_where_the_last_may_have_left_others(built: GpuProgram) -> None:
+    driver = Watched()
+    device = gpu_device(built, driver)
+    xs = device.upload("int", numbers(1000))
+
+    def writes(rounds: int = MOST_ROUNDS) -> bool:
+        driver.written.clear()
+        device.begin(None, rounds)
+        return bool(driver.written)
+
+    assert not writes()                             # the device itself has begun
+    device.launch(f"K{CUDA.index('map')}", [1000, xs])
+    assert not writes()
+    assert writes(5) and not writes(5)
+    kernel = f"K{CUDA.index('errors')}"
+    device.launch(kernel, [1000, xs])
+    assert writes(5)                                # nobody has asked whether it has failed
+    device.launch(kernel, [1000, xs])
+    assert device.failure() != NO_FAILURE and writes(5)
+    device.launch(kernel, [0, device.upload("int", numbers(0))])
+    assert device.failure() == NO_FAILURE and not writes(5)
 
 
 @pytest.mark.parametrize("counts", [False, True])

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -171,6 +172,28 @@ int cuStreamDestroy_v2(void *stream) {
   std::lock_guard<std::mutex> lock(asking);
   waiting.erase(stream);
   free(stream);
+  return SUCCESS;
+}
+
+// An event is when the stream has come there.
+int cuEventCreate(void **event, unsigned) {
+  *event = new double(0);
+  words++;
+  return ready("cuEventCreate");
+}
+int cuEventRecord(void *event, void *stream) {
+  return later("cuEventRecord", [=] {
+    auto now = std::chrono::steady_clock::now().time_since_epoch();
+    *(double *)event = std::chrono::duration<double, std::milli>(now).count();
+  }, stream);
+}
+int cuEventElapsedTime_v2(float *milliseconds, void *began, void *ended) {
+  *milliseconds = (float)(*(double *)ended - *(double *)began);
+  return ready("cuEventElapsedTime");
+}
+int cuEventDestroy_v2(void *event) {
+  words--;
+  delete (double *)event;
   return SUCCESS;
 }
 
