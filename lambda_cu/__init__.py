@@ -15,6 +15,7 @@
 
     text/               programs as text and back
     spaces/             lengths and positions as polynomials
+    borders/            what decides nothing about where an element is: the interior of stencils
     passes/             simplify and its parts, and the other passes on this form
     reference/          the reference executor, which says what programs mean
     running/            what all executors share: limits, depths, counts

@@ -222,10 +222,22 @@ Space = Flat | Segmented
 # Kernel level -----------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
+class Interior:
+    """The elements whose decisions are known: there `thunk` is what the SOAC's is, without them (lambda_cu.borders).
+    `range`: from which index to before which, of a flat space. Of segments, it is positions in a segment, and a thunk
+    of the segment, which runs only for segments in the range `rows` that have elements. Other elements, the border,
+    have the SOAC's thunk."""
+    rows: Thunk | None
+    range: Thunk
+    thunk: Thunk
+
+
+@dataclass(frozen=True)
 class Map:
     """One array per component of the thunk, over the space."""
     thunk: Thunk
     space: Space
+    interior: Interior | None = None
 
 
 @dataclass(frozen=True)
@@ -236,6 +248,7 @@ class Reduce:
     identity: tuple[Exp, ...]
     operator: Operator
     space: Space
+    interior: Interior | None = None
 
 
 @dataclass(frozen=True)

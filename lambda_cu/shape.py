@@ -51,7 +51,7 @@ class Writer:
         self.words += (type_.base, self.name(type_.size), type_.plus) if isinstance(type_, ir.Array) else (type_,)
 
     def soac(self, soac: ir.Soac) -> None:
-        self.words.append(type(soac).__name__)
+        self.words += (type(soac).__name__, len(thunks(soac)))
         for thunk in thunks(soac):
             self.thunk(thunk)
         space = space_of(soac)

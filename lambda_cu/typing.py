@@ -256,6 +256,20 @@ def index_thunk_types(thunk: ir.Thunk, space: ir.Space, scope: Scope) -> Types:
     return thunk_types(thunk, ("int",) * index_count(space), scope)
 
 
+def check_interior(interior: ir.Interior | None, space: ir.Space, types: Types, scope: Scope) -> None:
+    """Its thunk gives what the SOAC's gives; a segmented space's has rows, and its range is one of each segment."""
+    if interior is None:
+        return
+    flat = isinstance(space, ir.Flat)
+    require((interior.rows is None) == flat, f"the interior of a {'flat' if flat else 'segmented'} space has "
+            f"{'no ' if flat else ''}rows")
+    for bounds, params in ((interior.rows, ()), (interior.range, () if flat else ("int",))):
+        found = ("int", "int") if bounds is None else thunk_types(bounds, params, scope)
+        require(found == ("int", "int"), f"an interior is from an int to before an int, not {shown(found)}")
+    found = index_thunk_types(interior.thunk, space, scope)
+    require(found == types, f"the thunk gives {shown(types)}, but its interior {shown(found)}")
+
+
 def monoid_types(soac: ir.Reduce | ir.Scan | ir.ReduceByIndex, types: Types, scope: Scope) -> Types:
     """The carrier of the SOAC: what its thunk gives, its identity and its operator agree about it."""
     types = widened(types)
@@ -276,10 +290,14 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
     if not isinstance(soac, ir.Once):
         check_space(soac.space, scope)
     match soac:
-        case ir.Map(thunk, space):
-            return arrays(index_thunk_types(thunk, space, scope), elements(space))
-        case ir.Reduce(thunk, space=space):
-            types = monoid_types(soac, index_thunk_types(thunk, space, scope), scope)
+        case ir.Map(thunk, space, interior):
+            types = index_thunk_types(thunk, space, scope)
+            check_interior(interior, space, types, scope)
+            return arrays(types, elements(space))
+        case ir.Reduce(thunk, space=space, interior=interior):
+            types = index_thunk_types(thunk, space, scope)
+            check_interior(interior, space, types, scope)
+            types = monoid_types(soac, types, scope)
             return types if isinstance(space, ir.Flat) else arrays(types, segments(space))
         case ir.Scan(thunk, _, _, space, total):
             require(not total or isinstance(space, ir.Flat), "only a flat SCAN has its total at the end")

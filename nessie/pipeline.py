@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from nessie.flatten.threads import folds
     from nessie.lambda_cu import nodes as ir
     from nessie.lambda_cu import scope
+    from nessie.lambda_cu.borders import borders, checker
     from nessie.lambda_cu.passes import (
         append,
         device_scalars,
@@ -96,6 +97,8 @@ else:
     unread = lazy("nessie.cudagen.loops.unread")
     flatten = lazy("nessie.flatten.flatten")
     folds = lazy("nessie.flatten.threads.folds")
+    borders = lazy("nessie.lambda_cu.borders.borders")
+    checker = lazy("nessie.lambda_cu.borders.checker")
     append = lazy("nessie.lambda_cu.passes.append")
     device_scalars = lazy("nessie.lambda_cu.passes.device_scalars")
     share_sites = lazy("nessie.lambda_cu.passes.share_sites")
@@ -319,6 +322,10 @@ PASSES = (
     # after fusing: what is computed with a concatenation by the same walk stays there
     row("append", (FUSED,), FUSED, lambda job, program: append.append(program),
         "what grows at its end keeps its memory"),
+    # last on this form: only code is made of thunks that are there twice
+    row("borders", (FUSED,), FUSED, lambda job, program: borders.borders(program),
+        "decisions that one range of an index settles are made once for the interior",
+        certify=lambda _, program: checker.check_interiors(program)),
     row("translate", (FUSED,), HOST, lambda job, program: translate.translate(program),
         "functions become lists of instructions over numbered slots", when=WITH_CODE),
     row("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(program, SKELETONS[job.target]),

@@ -65,6 +65,7 @@ class Sweep:
     kept       the FILTER whose survivors the summary keeps for the sweep instead, in the chunk's part of arrays that
                begins at `first`; of what it keeps, `doubtful` may be the zero that stands for a failed check
     combined   arrays in which a REDUCE_BY_INDEX combines instead of its results (skeletons.cpu.tables)
+    inside     elements of the interior are walked, which its thunks are for (skeletons.cpu.interiors)
     slots      where elements are read and left instead of in memory (skeletons.cuda.staging)
     """
     code: Code
@@ -83,6 +84,7 @@ class Sweep:
     first: loops.Exp = field(default_factory=lambda: integer(0))
     doubtful: set[str] = field(default_factory=set)
     combined: dict[str, str] = field(default_factory=dict)
+    inside: bool = False
     slots: ElementSlots | None = None
 
     # Thunks and arrays ----------------------------------------------------------------------
@@ -145,11 +147,11 @@ class Sweep:
 
     def step(self, step: Step, here: Here) -> None:
         match step.bind.soac:
-            case ir.Map(thunk):
-                self.bind(step.bind.names, here.index, self.values(thunk, here))
-            case ir.Reduce(thunk):
+            case ir.Map():
+                self.bind(step.bind.names, here.index, self.values(self.thunk(step.bind.soac, here), here))
+            case ir.Reduce():
                 if state := self.states.get(step.name):
-                    self.accumulate(state, self.values(thunk, here))
+                    self.accumulate(state, self.values(self.thunk(step.bind.soac, here), here))
             case ir.Scan():
                 self.scan(step, step.bind.soac, here)
             case ir.Filter():
@@ -162,6 +164,10 @@ class Sweep:
                 self.reduce_by_index(step, step.bind.soac, here)
             case _:
                 raise InternalError(f"{type(step.bind.soac).__name__} has no place in a walk")
+
+    def thunk(self, soac: ir.Map | ir.Reduce, here: Here) -> ir.Thunk:
+        """What is computed at the element: less, in the interior."""
+        return soac.interior.thunk if self.inside and soac.interior is not None and here.place == ROOT else soac.thunk
 
     def scan(self, step: Step, soac: ir.Scan, here: Here) -> None:
         """The prefix is the result here; the element joins the prefix for the next."""

@@ -99,10 +99,10 @@ class Launch:
 
     def walk(self, soac: ir.Soac, over: Segments, types: tuple[ir.Type, ...]) -> Sequence[Any]:
         match soac:
-            case ir.Map(thunk, _):
-                return self.everywhere(thunk, over, bases(types))
-            case ir.Reduce(thunk, _, operator, space):
-                items = self.everywhere(thunk, over, bases(types))
+            case ir.Map(thunk, _, interior):
+                return self.split(thunk, interior, over, bases(types))
+            case ir.Reduce(thunk, _, operator, space, interior):
+                items = self.split(thunk, interior, over, bases(types))
                 sums = reduce_segments(items, self.identity(soac), operator, over, self.evaluator)
                 return [column[0] for column in sums] if isinstance(space, ir.Flat) else sums
             case ir.Scan(thunk, _, operator, _, total):
@@ -138,6 +138,50 @@ class Launch:
         lanes = Lanes(chosen, dict(zip(thunk.params, over.parameters(chosen, len(thunk.params)), strict=True)))
         values = self.evaluator.components(thunk.body, lanes)
         return tuple(np.array(np.broadcast_to(value, count)) for value in values)
+
+    def split(self, thunk: ir.Thunk, interior: ir.Interior | None, over: Segments, types: tuple[str, ...]) -> Arrays:
+        """Return the thunk's components at every index. In the interior, its own thunk must give the same."""
+        pending = self.context.error
+        found = self.everywhere(thunk, over, types)
+        if interior is None or pending is not None or over.total == 0:
+            return found
+        failed = self.context.error
+        chosen = self.inside(interior, over)
+        outcomes = [self.apart(f, over, chosen, types) for f in (interior.thunk, thunk)]
+        self.context.error = failed
+        (values, error), (expected, other) = outcomes
+        same = all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(values, expected, strict=True))
+        if error != other or (error is None and not same):
+            self.context.error = None
+            self.context.inconsistent("an interior is not what its thunk is")
+        return found
+
+    def apart(self, thunk: ir.Thunk, over: Segments, chosen: Indices,
+              types: tuple[str, ...]) -> tuple[Arrays, int | None]:
+        """Return the thunk's components at the chosen indices, and the first failure there."""
+        self.context.error = None
+        values = self.at(thunk, over, chosen, types)
+        return values, self.context.error
+
+    def inside(self, interior: ir.Interior, over: Segments) -> Indices:
+        """Return the indices of the interior."""
+        one = Lanes(np.zeros(1, np.int64), {})
+        if interior.rows is None:
+            low, high = [int(value) for value in self.evaluator.components(interior.range.body, one)]
+            return np.arange(max(low, 0), min(high, over.total))
+        self.context.error = None
+        first, beyond = [int(value) for value in self.evaluator.components(interior.rows.body, one)]
+        rows = np.arange(max(first, 0), min(beyond, len(over.lengths)))
+        rows = rows[over.lengths[rows] > 0]
+        if len(rows) == 0:
+            return rows
+        lanes = Lanes(rows, dict.fromkeys(interior.range.params, rows))
+        lows, highs = [np.broadcast_to(value, len(rows)) for value in
+                       self.evaluator.components(interior.range.body, lanes)]
+        lows, highs = np.maximum(lows, 0), np.minimum(highs, over.lengths[rows])
+        counts = np.maximum(highs - lows, 0)
+        begins = np.repeat(over.offsets[rows] + lows - (np.cumsum(counts) - counts), counts)
+        return begins + np.arange(len(begins))
 
     def identity(self, soac: ir.Reduce | ir.Scan) -> Values:
         lanes = Lanes(np.zeros(1, np.int64), {})

@@ -94,9 +94,25 @@ def listed(show: Callable[[Any], str], read: Callable[[Tokens], Any]) -> Field:
     return Field(shown, items)
 
 
+def show_interior(interior: ir.Interior | None) -> str:
+    """interior { () => (1, n - 1) using n } { i => v[i - 1] using v }"""
+    if interior is None:
+        return ""
+    rows = ["rows", show_thunk(interior.rows, 2)] if interior.rows is not None else []
+    return " ".join(["interior", *rows, show_thunk(interior.range, 2), show_thunk(interior.thunk, 2)])
+
+
+def interior(tokens: Tokens) -> ir.Interior | None:
+    start = tokens.current
+    if tokens.accept("interior") is None:
+        return None
+    rows = thunk(tokens) if tokens.accept("rows") else None
+    return tokens.mark(start, ir.Interior(rows, thunk(tokens), thunk(tokens)))
+
+
 GRAMMAR = Grammar({
-    ir.Map: "{thunk} {space}",
-    ir.Reduce: "{thunk} {identity} {operator} {space}",
+    ir.Map: "{thunk} {space} {interior}",
+    ir.Reduce: "{thunk} {identity} {operator} {space} {interior}",
     ir.Scan: "{thunk} {identity} {operator} {space} {total?total}",
     ir.Filter: "{value} {predicate} {space}",
     ir.Partition: "{value} {predicate} {space}",
@@ -114,6 +130,7 @@ GRAMMAR = Grammar({
 }, {
     "Thunk": Field(lambda found: show_thunk(found, 2), thunk),
     "Operator": Field(lambda found: show_thunk(found, 2), thunk),
+    "Interior | None": Field(show_interior, interior),
     "tuple[Exp, ...]": listed(show_exp, expression),
     "Space": Field(show_space, space),
     "tuple[Term, ...]": Field(show_terms, terms),

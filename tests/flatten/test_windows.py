@@ -7,11 +7,18 @@ from typing import Any
 import pytest
 from executors import Compiled, Failed, same
 
+from nessie.cudagen.skeletons.cpu import interiors
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_can_fail, space_of
 
 Rule = Callable[[int, int], int]
 SIZES, RADII = range(7), range(5)
+
+
+@pytest.fixture(autouse=True)
+def interiors_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CPU walks interiors of any size."""
+    monkeypatch.setattr(interiors, "FEW", 1)
 
 
 def bounced(i: int, n: int) -> int:

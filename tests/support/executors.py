@@ -116,7 +116,7 @@ class Compiled:
         if fuse == "none":
             return self.flat
         stages = pipeline.stages(job := pipeline.Job(fuse=fuse, target=self.target))
-        behind, last = [stages.index(ran) for ran in (pipeline.pass_named("simplify"), pipeline.pass_named("fuse"))]
+        behind, last = [stages.index(ran) for ran in (pipeline.pass_named("simplify"), pipeline.pass_named("borders"))]
         *_, step = driver.steps(job, forms.FLAT, self.flat, stages[behind + 1:last + 1])
         program: ir.Program = step.program
         return program

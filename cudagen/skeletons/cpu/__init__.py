@@ -3,6 +3,7 @@
     walk            begins here: the phases of a kernel
     segments        one chunk: its elements, and what happens at the ends of segments
     lanes           the order in which elements of a block are added up
+    interiors       the border of a walk and its interior, each with its own code
     tables          REDUCE_BY_INDEX on several threads
     finish          the last phase: totals, in the chunks' order
     order           ORDER: keys by a walk, then a sort

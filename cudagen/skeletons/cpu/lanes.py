@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.walk import SEGMENT
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.cpu.interiors import Inner, in_parts, inner_range, interiors
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.states import State, commutative, identity
 from nessie.lambda_cu import nodes as ir
@@ -59,34 +60,44 @@ def elements(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | N
              start: loops.Exp | None = None) -> None:
     """The root's elements from low to before high; where there are segments, all of one."""
     code = run.code
-    if run.lanes:
+    if run.lanes or interiors(run):
         low, high = code.let_int("first", low), code.let_int("beyond", high)
+    inner = inner_range(run, low, high, segment, start)
+    if run.lanes:
         length = code.let_int("length", op("-", high, low))
         rounding = any(rounds(state) for state in run.states.values() if state.name in run.lanes)
         fewest = 2 * LANES if rounding else LONG
         eights = op("select", op("<", length, integer(fewest)), integer(0), op("and", length, integer(-LANES)))
         whole = code.let_int("whole", op("+", low, eights))
         with code.block() as in_lanes:
-            by_lanes(run, low, whole, segment, start)
+            by_lanes(run, low, whole, segment, start, None if inner is None else eights_of(inner, low, whole))
         code.add(loops.If(op("<", low, whole), tuple(in_lanes)))
-        low = whole
-    index = loops.Name(code.fresh("i"))
-    with code.block() as inner:
-        run.root(index, segment, start)
-    if inner:
-        code.add(loops.For(index.name, low, high, tuple(inner)))
+        low, inner = whole, None
+    in_parts(run, low, high, inner, "i", lambda index: run.root(index, segment, start))
 
 
-def by_lanes(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None, start: loops.Exp | None) -> None:
+def eights_of(inner: Inner, low: loops.Exp, whole: loops.Exp) -> Inner:
+    """The eights, counted from `low`, that lie in the interior."""
+    before = op("-", op("+", inner.first, integer(LANES - 1)), low)
+    first = op("min", whole, op("+", low, op("and", before, integer(-LANES))))
+    beyond = op("+", low, op("and", op("-", inner.beyond, low), integer(-LANES)))
+    return Inner(first, op("max", first, op("min", whole, beyond)), inner.parts)
+
+
+def by_lanes(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None, start: loops.Exp | None,
+             inner: Inner | None) -> None:
     """The walk of whole eights: lanes begin empty, and go to the states in order."""
-    code, first = run.code, loops.Name(run.code.fresh("eight"))
+    code = run.code
     summed = [state for state in run.states.values() if state.name in run.lanes]
     with each_lane(run):
         for state in summed:
             run.become(state, identity(code, run.tables, state))
-    with code.block() as eight, each_lane(run) as lane:
-        run.root(code.let_int("i", op("+", first, lane)), segment, start)
-    code.add(loops.For(first.name, low, high, tuple(eight), integer(LANES)))
+
+    def eight(first: loops.Exp) -> None:
+        with each_lane(run) as lane:
+            run.root(code.let_int("i", op("+", first, lane)), segment, start)
+
+    in_parts(run, low, high, inner, "eight", eight, LANES)
     with each_lane(run):
         totals = [(state, run.now(state)) for state in summed]
         run.lane = None

@@ -1,0 +1,102 @@
+"""Walks elements in three parts: the border before the interior, the interior, the border behind it.
+
+    int from = max(low, 1), to = max(from, min(high, n - 1));           the interior's range, within the elements here
+    for (part = 0; part < parts; part += 1) {                           one, if there is no interior; else three
+      if (part == 1) { for (i = from; i < to; i += 1) { ... } }         no decision about where the element is
+      else { for (i = part == 0 ? low : to; i < (part == 0 ? from : high); i += 1) { ... as it was ... } }
+    }
+
+So the order of elements stays, and code is there twice, not three times (lambda_cu.borders). Of a segment, the range is
+computed where the segment begins, if it is one of the interior's rows; few elements are not worth that.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nessie.base.records import dataclass
+from nessie.cudagen.kernels.code import Value, integer, op
+from nessie.cudagen.kernels.thunks import apply
+from nessie.cudagen.kernels.walk import ROOT
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.elements import Sweep
+from nessie.lambda_cu import nodes as ir
+
+FEW = 10                        # elements that are not worth an interior
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The interior: from one element to before another, and how many parts there are with it."""
+    first: loops.Exp
+    beyond: loops.Exp
+    parts: loops.Exp
+
+
+def inner_range(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None,
+                start: loops.Exp | None) -> Inner | None:
+    """The interior among the elements from low to before high, names or constants; None: there is none."""
+    code, found = run.code, interiors(run)
+    if not found:
+        return None
+    first, beyond = [code.var(name, "int", high) for name in ("from", "to")]
+    parts = code.var("parts", "int", integer(1))
+    with code.block() as long:
+        holds: loops.Exp = loops.Const(True, "bool")
+        for interior in found:
+            if interior.rows is None or segment is None:
+                continue
+            begin, end = apply(code, run.tables, interior.rows, ())
+            holds = op("and", holds, op("and", op("<=", begin.exp, segment), op("<", segment, end.exp)))
+        with code.block() as inside:
+            lower, upper = low, high
+            for interior in found:
+                given = (Value(segment, "int"),) if segment is not None else ()
+                begin, end = apply(code, run.tables, interior.range, given)
+                lower = op("max", lower, moved(begin.exp, start))
+                upper = op("min", upper, moved(end.exp, start))
+            code.add(loops.Set(first, op("min", lower, high)))
+            code.add(loops.Set(beyond, op("max", loops.Name(first), upper)))
+            code.add(loops.Set(parts, integer(3)))
+        if segment is None:
+            code.statements += inside
+        else:
+            code.add(loops.If(holds, tuple(inside)))
+    code.add(loops.If(op("<=", op("+", low, integer(FEW)), high), tuple(long)))
+    return Inner(loops.Name(first), loops.Name(beyond), loops.Name(parts))
+
+
+def interiors(run: Sweep) -> list[ir.Interior]:
+    """Those of the bindings at elements."""
+    soacs = [step.bind.soac for step in run.walk.at(ROOT) if step.name in run.active]
+    return [soac.interior for soac in soacs if isinstance(soac, ir.Map | ir.Reduce) and soac.interior is not None]
+
+
+def moved(place: loops.Exp, start: loops.Exp | None) -> loops.Exp:
+    return place if start is None else op("+", start, place)
+
+
+def in_parts(run: Sweep, low: loops.Exp, high: loops.Exp, inner: Inner | None, hint: str,
+             write: Callable[[loops.Exp], None], step: int = 1) -> None:
+    """The loop over the elements. `write` writes its body for an index."""
+    if inner is None:
+        if whole := loop(run, low, high, hint, write, step):
+            run.code.add(whole)
+        return
+    code, part = run.code, loops.Name(run.code.fresh("part"))
+    before = op("==", part, integer(0))
+    border = loop(run, op("select", before, low, inner.beyond), op("select", before, inner.first, high), hint, write,
+                  step)
+    run.inside = True
+    within = loop(run, inner.first, inner.beyond, hint, write, step)
+    run.inside = False
+    if within and border:
+        code.add(loops.For(part.name, integer(0), inner.parts, (
+            loops.If(op("==", part, integer(1)), (within,), (border,)),)))
+
+
+def loop(run: Sweep, low: loops.Exp, high: loops.Exp, hint: str, write: Callable[[loops.Exp], None],
+         step: int) -> loops.For | None:
+    index = loops.Name(run.code.fresh(hint))
+    with run.code.block() as body:
+        write(index)
+    return loops.For(index.name, low, high, tuple(body), integer(step)) if body else None

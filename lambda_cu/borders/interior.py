@@ -1,0 +1,360 @@
+"""A thunk's interior: the thunk without the decisions that one range of its index settles.
+
+    max(0, e), min(e, n - 1)            e                   where it is no less, or no more
+    e mod n, e rem n                    e                   where 0 <= e < n
+    if c then e else f                  e, or f             where c holds, or does not
+    if 0 <= e and e < n then v[e]       v[e]                where the check holds
+      else fail s1
+
+What is wanted of a decision: of min and max the side with the index; of an `if` no failure, else the branch with the
+index; else what leaves the greater part (lambda_cu.borders.ranges). Decisions on data stay, and so do those that change
+at several places.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from nessie.base.records import dataclass
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.borders.forms import INT_OPS, Form, atom, combined, is_small, minus, moved, number, sign
+from nessie.lambda_cu.borders.ranges import Axis, Ranges, bounds
+from nessie.lambda_cu.parts import children, map_children, subexpressions
+from nessie.lambda_cu.passes.lets import tidy_expression
+from nessie.lambda_cu.rename import substitute
+from nessie.lambda_cu.scope import free_names, thunk
+
+INTS = ("int", "int32")
+Places = tuple[list[Form], list[Form], list[ir.Exp]]     # of an axis
+COMPARED = ("<", "<=", ">", ">=", "==", "/=")
+NONE, ROWS, ALL = 0, 1, 2       # the elements for which something is surely evaluated: ROWS are those of the interior's
+LARGEST = 30                    # parts of what is known before an axis is walked
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A decision of an element, and what is there in the interior: an int, or a condition's answer."""
+    decision: ir.Exp
+    inside: ir.Exp
+
+
+@dataclass(frozen=True)
+class Split:
+    """The interior of a SOAC, and why."""
+    interior: ir.Interior
+    dropped: tuple[Dropped, ...]
+
+
+def split_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Collection[str]) -> Split | None:
+    """The interior of its thunk, if that has decisions that are worth it. `names`: the kernel's parameters; `failing`:
+    the scalar functions that can fail."""
+    params = soac.thunk.params[:2] if len(soac.thunk.params) == 3 else soac.thunk.params
+    axes = tuple([Axis(ir.Var(param)) for param in params])
+    sizes = {ir.Var(type_.size) for type_ in names.values()
+             if isinstance(type_, ir.Array) and isinstance(type_.size, str)}
+    sizes |= {ir.Var(size) for size in sizes_of(soac.space) if isinstance(size, str)}
+    finder = Finder(Ranges(axes, sizes, set(map(of_size, sizes_of(soac.space)))), names, soac.thunk.params)
+    body = tidy_expression(finder.inner(soac.thunk.body, ALL), failing)
+    if not finder.dropped or not worthwhile(soac.thunk.body, body, finder) or any(map(is_short, axes)):
+        return None
+    natural = finder.ranges.natural
+    if isinstance(soac.space, ir.Flat):
+        rows, range_ = None, thunk((), bounds(axes[0], of_size(soac.space.size), natural))
+    else:
+        rows = thunk((), bounds(axes[0], of_size(soac.space.segments), natural))
+        length = of_size(soac.space.length) if isinstance(soac.space, ir.Uniform) else of_size(soac.space.total)
+        range_ = thunk(params[:1], bounds(axes[1], length, natural))
+    return Split(ir.Interior(rows, range_, thunk(soac.thunk.params, body)), tuple(finder.dropped))
+
+
+def sizes_of(space: ir.Space) -> tuple[ir.Size, ...]:
+    match space:
+        case ir.Flat(size):
+            return (size,)
+        case ir.Uniform(segments, length, total):
+            return segments, length, total
+    return space.segments, space.total
+
+
+def of_size(size: ir.Size) -> ir.Exp:
+    return ir.Const(size, "int") if isinstance(size, int) else ir.Var(size)
+
+
+def worthwhile(whole: ir.Exp, inside: ir.Exp, finder: Finder) -> bool:
+    """Do the decisions take longer than to ask which part an element is in? Those that say what is read keep
+    neighbours from being read together; a division takes long itself. What changes with the row only is asked once a
+    row."""
+    divided = [sum(isinstance(e, ir.Op) and e.op in ("mod", "rem") for e in subexpressions(exp))
+               for exp in (whole, inside)]
+    inner = finder.ranges.axes[-1]
+    return bool(inner.lows or inner.highs) and (has_reads(inside) or divided[1] < divided[0])
+
+
+def is_short(axis: Axis) -> bool:
+    """Has its interior a known number of elements, whatever the sizes?"""
+    return any(not minus(high, low).terms for high in axis.highs for low in axis.lows)
+
+
+class Finder:
+    """Finds the interior of one thunk. `forms` and `known` are those of its lets, and `varying` the names that change
+    with the index."""
+
+    def __init__(self, ranges: Ranges, names: Mapping[str, ir.Type], params: tuple[str, ...]) -> None:
+        self.ranges, self.names = ranges, names
+        self.forms: dict[str, Form | None] = {axis.index.name: atom(axis.index) for axis in ranges.axes}
+        self.forms.update((name, atom(ir.Var(name))) for name, type_ in names.items() if type_ == "int")
+        self.known: dict[str, ir.Exp] = {}
+        self.varying = set(params)
+        self.dropped: list[Dropped] = []
+
+    # Rewriting
+
+    def inner(self, exp: ir.Exp, sure: int) -> ir.Exp:
+        """The expression in the interior. `sure`: the elements for which it is surely evaluated."""
+        match exp:
+            case ir.Let(names, value, body):
+                value = self.inner(value, sure)
+                self.note(names, value, sure)
+                return ir.Let(names, value, self.inner(body, sure))
+            case ir.If(condition, then, orelse):
+                return self.choice(exp, self.inner(condition, sure), then, orelse, sure)
+            case ir.Op(op, (_, _)):
+                exp = map_children(exp, lambda part: self.inner(part, sure))
+                assert isinstance(exp, ir.Op)
+                a, b = exp.arguments
+                if op in ("min", "max"):
+                    return self.extreme(exp, a, b, sure)
+                return self.remainder(exp, a, b, sure) if op in ("mod", "rem") else exp
+        return map_children(exp, lambda part: self.inner(part, sure))
+
+    def note(self, names: tuple[str, ...], value: ir.Exp, sure: int) -> None:
+        """Note what lets bind."""
+        items = value.items if isinstance(value, ir.Tuple) and len(names) > 1 else (value,)
+        for name, item in zip(names, items if len(items) == len(names) else (None,) * len(names), strict=True):
+            self.forms[name] = None if item is None else self.form(item, sure)
+            if item is not None:
+                self.known[name] = item
+        if not self.varying.isdisjoint(free_names(value)):
+            self.varying.update(names)
+
+    def choice(self, exp: ir.If, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp, sure: int) -> ir.Exp:
+        before = self.places()
+        if fails(then) != fails(orelse):
+            truth = self.settled(condition, fails(orelse), sure)
+        else:
+            liked = [self.liking(branch, sure) for branch in (then, orelse)]
+            truth = self.settled(condition, liked[0] > liked[1], sure) if liked[0] != liked[1] else None
+            truth = self.settled(condition, None, sure) if truth is None else truth
+        if truth is None or self.joins(condition, then, orelse, before):
+            self.back(before)
+            return ir.If(condition, self.inner(then, NONE), self.inner(orelse, NONE))
+        self.dropped.append(Dropped(self.readable(condition), ir.Const(truth, "bool")))
+        now = self.places()
+        sure = sure if now == before else ROWS if now[-1] == before[-1] and sure else NONE
+        return self.inner(then if truth else orelse, sure)
+
+    def joins(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp, before: list[Places]) -> bool:
+        """Does the condition choose between two arrays, one behind the other, each of which may be long?"""
+        asked = self.readable(condition)
+        comparison = isinstance(asked, ir.Op) and asked.op in ("<", "<=", ">", ">=")
+        if not comparison or not all(self.varies(b) and has_reads(b) for b in (then, orelse)):
+            return False
+        new = [form for (lows, highs, _), (lows_before, highs_before, _) in zip(self.places(), before, strict=True)
+               for form in (*lows[len(lows_before):], *highs[len(highs_before):])]
+        return any(form.terms.keys() - self.ranges.extents for form in new)
+
+    def liking(self, branch: ir.Exp, sure: int) -> int:
+        """How much the interior should be this branch: most, if it is the index, moved."""
+        form = self.form(branch, sure)
+        rises = [] if form is None else [form.multiple(axis.index) for axis in self.ranges.axes]
+        return 2 if any(c > 0 for c in rises) else int(self.varies(branch))
+
+    def readable(self, exp: ir.Exp) -> ir.Exp:
+        """The expression with what names of it stand for."""
+        while isinstance(exp, ir.Var) and exp.name in self.known:
+            exp = self.known[exp.name]
+        return exp
+
+    def places(self) -> list[Places]:
+        """What has been found so far of each axis."""
+        return [(list(axis.lows), list(axis.highs), list(axis.conditions)) for axis in self.ranges.axes]
+
+    def back(self, places: list[Places]) -> None:
+        """Forget what has been found since."""
+        for axis, (lows, highs, conditions) in zip(self.ranges.axes, places, strict=True):
+            axis.lows[:], axis.highs[:], axis.conditions[:] = lows, highs, conditions
+
+    def extreme(self, exp: ir.Op, a: ir.Exp, b: ir.Exp, sure: int) -> ir.Exp:
+        """Of min and max: the side that has the index."""
+        first, second = self.form(a, sure), self.form(b, sure)
+        if first is None or second is None:
+            return exp
+        places = [next((at for at, axis in enumerate(reversed(self.ranges.axes)) if axis.index in form.terms), None)
+                  for form in (first, second)]
+        less, more = (first, second) if exp.op == "min" else (second, first)        # less <= more: it is a
+        if places[0] == places[1]:
+            truth = self.at_most(less, more, True) if sign(minus(more, less), self.ranges.natural) is not None else None
+        elif places[1] is None or (places[0] is not None and places[0] < places[1]):
+            truth = self.at_most(less, more, True)
+        else:                                           # of two equal sides, either will do
+            truth = negated(self.at_most(more, less, True))
+        if truth is None:
+            return exp
+        chosen = a if truth else b
+        self.dropped.append(Dropped(exp, chosen))
+        return chosen
+
+    def at_most(self, a: Form, b: Form, wanted: bool | None, less: int = 0) -> bool | None:
+        """Is a <= b - less in the interior? Neither may leave int64."""
+        if a == b:
+            return less <= 0
+        if not is_small(a) or not is_small(b):
+            return None
+        truth = self.ranges.settle(moved(minus(b, a), -less), wanted)
+        if truth is not None:
+            self.ranges.ask_small(a)
+            self.ranges.ask_small(b)
+        return truth
+
+    def remainder(self, exp: ir.Op, a: ir.Exp, b: ir.Exp, sure: int) -> ir.Exp:
+        first, second = self.form(a, sure), self.form(b, sure)
+        if first is None or second is None or all(axis.index not in first.terms for axis in self.ranges.axes):
+            return exp
+        before = self.places()
+        if self.at_most(number(0), first, True) is not True or self.at_most(first, second, True, 1) is not True:
+            self.back(before)
+            return exp
+        self.dropped.append(Dropped(exp, a))
+        return a
+
+    # Conditions
+
+    def settled(self, condition: ir.Exp, wanted: bool | None, sure: int) -> bool | None:
+        """Does the condition hold in the interior? None: it is left open."""
+        match condition:
+            case ir.Const(bool(value)):
+                return value
+            case ir.Var(name) if name in self.known:
+                return self.settled(self.known[name], wanted, sure)
+            case ir.Op("not", (a,)):
+                truth = self.settled(a, None if wanted is None else not wanted, sure)
+                return None if truth is None else not truth
+            case ir.Op("and" | "or" as op, (a, b)):
+                return self.both(op == "and", a, b, wanted, sure)
+            case ir.Op(op, (a, b)) if op in COMPARED:
+                first, second = self.form(a, sure), self.form(b, sure)
+                return None if first is None or second is None else self.compared(op, first, second, wanted)
+        return None
+
+    def both(self, conjunction: bool, a: ir.Exp, b: ir.Exp, wanted: bool | None, sure: int) -> bool | None:
+        """`and`: both must hold, or one not; `or`: both must not, or one hold."""
+        before = self.places()
+        truths = []
+        for part in (a, b):
+            truths.append(self.settled(part, wanted, sure))
+            if truths[-1] is (not conjunction):
+                return not conjunction
+        if truths == [conjunction, conjunction]:
+            return conjunction
+        self.back(before)
+        return None
+
+    def compared(self, op: str, a: Form, b: Form, wanted: bool | None) -> bool | None:
+        match op:
+            case "<":
+                return self.at_most(a, b, wanted, 1)
+            case "<=":
+                return self.at_most(a, b, wanted)
+            case ">":
+                return negated(self.at_most(a, b, negated(wanted)))
+            case ">=":
+                return negated(self.at_most(a, b, negated(wanted), 1))
+        equal = self.equal(a, b, wanted if op == "==" else negated(wanted))
+        return equal if op == "==" else negated(equal)
+
+    def equal(self, a: Form, b: Form, wanted: bool | None) -> bool | None:
+        """Are they equal? Where an index tells them apart, they are not on one side of a place."""
+        form = minus(a, b)
+        if not form.terms and (a == b or (is_small(a) and is_small(b))):
+            self.ranges.ask_small(a)
+            return form.number == 0
+        if wanted:
+            return None
+        axis = next((axis for axis in self.ranges.axes if axis.index in form.terms), None)
+        if axis is None:
+            known = wanted is not None and is_small(a) and is_small(b)
+            return self.ranges.ask_not_zero(form) if known else None
+        for less, more, at in ((a, b, minus(b, a)), (b, a, form)):      # more is greater, from the place or before it
+            begins = at.multiple(axis.index) > 0
+            rest = at.without(axis.index)
+            at_end = self.ranges.near_end(minus(number(0), rest) if begins else rest)
+            if begins != at_end and self.at_most(less, more, True, 1):
+                return False
+        return None
+
+    # What is known of expressions
+
+    def form(self, exp: ir.Exp, sure: int) -> Form | None:
+        """The linear form of an int expression, if it has one."""
+        match exp:
+            case ir.Const(int(value), "int"):
+                return number(value)
+            case ir.Var(name):
+                return self.forms.get(name)
+            case ir.Op("neg", (a,)):
+                found = self.form(a, sure)
+                return None if found is None else minus(number(0), found)
+            case ir.Op(op, (a, b)):
+                first, second = self.form(a, sure), self.form(b, sure)
+                if first is not None and second is not None:
+                    found = combined(op, first, second, self.ranges.natural)
+                    if found is not None:
+                        return found
+        closed = self.closed(exp, sure)
+        return None if closed is None else atom(closed)
+
+    def closed(self, exp: ir.Exp, sure: int) -> ir.Exp | None:
+        """The int expression without lets, if it is small and known before the inner axis is walked."""
+        while (lets := {name: self.known[name] for name in free_names(exp) if name in self.known}):
+            exp = substitute(exp, lets)
+            if sum(1 for _ in subexpressions(exp)) > LARGEST:
+                return None
+        outer = {axis.index.name for axis in self.ranges.axes[:-1]}
+        known = all(name in outer or name in self.names for name in free_names(exp))
+        return exp if known and self.is_int(exp, sure) else None
+
+    def is_int(self, exp: ir.Exp, sure: int) -> bool:
+        match exp:
+            case ir.Const():
+                return exp.type == "int"
+            case ir.Var(name):
+                return self.names.get(name, "int") == "int"
+            case ir.Read(array, index):
+                type_ = self.names.get(array)
+                there = sure == ALL or (sure == ROWS and self.ranges.axes[0].index.name in free_names(index))
+                return there and isinstance(type_, ir.Array) and type_.base in INTS and self.is_int(index, sure)
+            case ir.Op(op):
+                return op in INT_OPS and all(self.is_int(part, sure) for part in children(exp))
+        return False
+
+    def varies(self, exp: ir.Exp) -> bool:
+        return not self.varying.isdisjoint(free_names(exp))
+
+
+def negated(truth: bool | None) -> bool | None:
+    return None if truth is None else not truth
+
+
+def has_reads(exp: ir.Exp) -> bool:
+    return any(isinstance(e, ir.Read) for e in subexpressions(exp))
+
+
+def fails(exp: ir.Exp) -> bool:
+    """Does it fail, whatever the element?"""
+    match exp:
+        case ir.Fail():
+            return True
+        case ir.Tuple(items):
+            return any(map(fails, items))
+        case ir.Let(_, value, body):
+            return fails(value) or fails(body)
+    return False
