@@ -27,6 +27,7 @@ INTS = ("int", "int32")
 Places = tuple[list[Form], list[Form], list[ir.Exp]]     # of an axis
 COMPARED = ("<", "<=", ">", ">=", "==", "/=")
 NONE, ROWS, ALL = 0, 1, 2       # the elements for which something is surely evaluated: ROWS are those of the interior's
+SHORT_ROW = 16                  # elements of a row that are not worth an interior
 LARGEST = 30                    # parts of what is known before an axis is walked
 
 
@@ -47,6 +48,8 @@ class Split:
 def split_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Collection[str]) -> Split | None:
     """The interior of its thunk, if that has decisions that are worth it. `names`: the kernel's parameters; `failing`:
     the scalar functions that can fail."""
+    if isinstance(soac.space, ir.Uniform) and isinstance(soac.space.length, int) and soac.space.length < SHORT_ROW:
+        return None
     params = soac.thunk.params[:2] if len(soac.thunk.params) == 3 else soac.thunk.params
     axes = tuple([Axis(ir.Var(param)) for param in params])
     sizes = {ir.Var(type_.size) for type_ in names.values()
@@ -147,7 +150,7 @@ class Finder:
         if truth is None or self.joins(condition, then, orelse, before):
             self.back(before)
             return ir.If(condition, self.inner(then, NONE), self.inner(orelse, NONE))
-        self.dropped.append(Dropped(self.readable(condition), ir.Const(truth, "bool")))
+        self.dropped.append(Dropped(self.told(condition), ir.Const(truth, "bool")))
         now = self.places()
         sure = sure if now == before else ROWS if now[-1] == before[-1] and sure else NONE
         return self.inner(then if truth else orelse, sure)
@@ -172,6 +175,15 @@ class Finder:
         """The expression with what names of it stand for."""
         while isinstance(exp, ir.Var) and exp.name in self.known:
             exp = self.known[exp.name]
+        return exp
+
+    def told(self, exp: ir.Exp) -> ir.Exp:
+        """The expression for readers: without names of lets, where it stays short."""
+        while lets := {name: self.known[name] for name in free_names(exp) if name in self.known}:
+            longer = substitute(exp, lets)
+            if sum(1 for _ in subexpressions(longer)) > LARGEST:
+                return exp
+            exp = longer
         return exp
 
     def places(self) -> list[Places]:
@@ -200,7 +212,7 @@ class Finder:
         if truth is None:
             return exp
         chosen = a if truth else b
-        self.dropped.append(Dropped(exp, chosen))
+        self.dropped.append(Dropped(self.told(exp), self.told(chosen)))
         return chosen
 
     def at_most(self, a: Form, b: Form, wanted: bool | None, less: int = 0) -> bool | None:
@@ -223,7 +235,7 @@ class Finder:
         if self.at_most(number(0), first, True) is not True or self.at_most(first, second, True, 1) is not True:
             self.back(before)
             return exp
-        self.dropped.append(Dropped(exp, a))
+        self.dropped.append(Dropped(self.told(exp), self.told(a)))
         return a
 
     # Conditions
@@ -286,7 +298,7 @@ class Finder:
         for less, more, at in ((a, b, minus(b, a)), (b, a, form)):      # more is greater, from the place or before it
             begins = at.multiple(axis.index) > 0
             rest = at.without(axis.index)
-            at_end = self.ranges.near_end(minus(number(0), rest) if begins else rest)
+            at_end = any((c < 0) == begins for c in rest.terms.values())
             if begins != at_end and self.at_most(less, more, True, 1):
                 return False
         return None

@@ -14,16 +14,18 @@ from math import inf
 from typing import Any
 
 from nessie import driver, forms, pipeline
-from nessie.base.source import user_span
+from nessie.base.source import Span, user_span
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.flatten.flatten import flattened
 from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obstacle, obstacles
 from nessie.flatten.values.emitter import SpaceMade
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.borders.borders import splits
+from nessie.lambda_cu.borders.interior import Split
 from nessie.lambda_cu.layout import layout_of_value, to_names
-from nessie.lambda_cu.scope import statements
+from nessie.lambda_cu.scope import failing_functions, statements
 from nessie.lambda_cu.spaces.steps import show
-from nessie.lambda_cu.text.printer_expressions import show_size
+from nessie.lambda_cu.text.printer_expressions import show_exp, show_size
 from nessie.mono import nodes as mono
 from nessie.mono.passes.reduce_groups import groups_reduced
 from nessie.program_cache import cached_program
@@ -35,6 +37,7 @@ from nessie.schedule.explain.explain import (
     Explanation,
     FunctionExplained,
     GroupsExplained,
+    InteriorExplained,
     SpaceExplained,
     explain,
 )
@@ -57,6 +60,7 @@ def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, eve
     made = {step.ran.output: step.program for step in ran.values()}
     (found,) = driver.steps(job, forms.FLAT, made[forms.FLAT], (pipeline.pass_named("graph"),))
     explained = with_code(explain_graphs(found.program, job, everything), found.program, made[forms.FUSED], job.fuse)
+    explained = replace(explained, interiors=interiors(made[forms.FUSED]))
     if forms.MONO not in made:
         return explained
     return replace(explained, functions=functions(made[forms.MONO], made[forms.FLAT], job), groups=groups(ran),
@@ -96,11 +100,35 @@ def spaces(ran: Mapping[str, driver.PassResult], program: mono.Program,
     """The spaces that flattening makes of what the pass before it has left, those of user's places, each once."""
     before = [step.program for step in ran.values() if step.ran.output == forms.MONO]
     flat, made = flattened(before[-1] if before else program, job.target not in forms.WITHOUT_STACK, job.layouts)
-    entry = next(f for f in flat.functions if f.name == flat.entry.function)
-    names = {str(param.type.size): f"#{param.name}" for param in reversed(entry.params)
-             if isinstance(param.type, ir.Array) and not param.type.plus}
+    names = names_of_sizes(flat)
     found = [space_explained(one, names) for one in made if user_span(one.origin) is not None]
     return tuple(dict.fromkeys(found))
+
+
+def names_of_sizes(program: ir.Program) -> dict[str, str]:
+    """The entry's sizes, as users know them."""
+    entry = next(f for f in program.functions if f.name == program.entry.function)
+    return {str(param.type.size): f"#{param.name}" for param in reversed(entry.params)
+            if isinstance(param.type, ir.Array) and not param.type.plus}
+
+
+def interiors(program: ir.Program) -> tuple[InteriorExplained, ...]:
+    """The interiors of what fused kernels compute, each once."""
+    failing, names = failing_functions(program.scalar_functions), names_of_sizes(program)
+    found = [interior_explained(user_span(kernel.binds[at].origin), split, names)
+             for kernel in program.kernels for at, split in splits(kernel, failing).items()]
+    return tuple(dict.fromkeys(found))
+
+
+def interior_explained(place: Span | None, split: Split, names: Mapping[str, str]) -> InteriorExplained:
+    def shown(exp: ir.Exp) -> str:
+        return re.sub(r"[\w']+", lambda found: names.get(found[0], found[0]), " ".join(show_exp(exp).split()))
+
+    axes = [thunk.body for thunk in (split.interior.rows, split.interior.range) if thunk is not None]
+    ranges = tuple([(shown(low), shown(high.then if isinstance(high, ir.If) else high))
+                    for low, high in [axis.items for axis in axes if isinstance(axis, ir.Tuple)]])
+    dropped = [(shown(one.decision), shown(one.inside)) for one in split.dropped]
+    return InteriorExplained(place, ranges, tuple(dict.fromkeys(dropped)))
 
 
 def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained:

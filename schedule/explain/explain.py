@@ -155,10 +155,19 @@ class SpaceExplained:
 
 
 @dataclass(frozen=True)
+class InteriorExplained:
+    """The interior of what is computed at `place`: where it begins and ends, from and before, on each axis; `dropped`:
+    the decisions that its elements need not make, each with what it comes to there."""
+    place: Span | None
+    ranges: tuple[tuple[str, str], ...]
+    dropped: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The explanation of a function. `mode`: the schedule whose kernels it runs; `once`: a call runs each region just
     once; `measured`: seconds in kernels per schedule, if it has been run; `functions`: those that it calls; `groups`:
-    those by keys; `spaces`: those of sequences in sequences."""
+    those by keys; `spaces`: those of sequences in sequences; `interiors`: of what is split at its borders."""
     machine: str
     regions: tuple[RegionExplained, ...]
     function: str = ""
@@ -168,6 +177,7 @@ class Explanation:
     functions: tuple[FunctionExplained, ...] = ()
     groups: tuple[GroupsExplained, ...] = ()
     spaces: tuple[SpaceExplained, ...] = ()
+    interiors: tuple[InteriorExplained, ...] = ()
 
 
 def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:

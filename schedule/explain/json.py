@@ -1,13 +1,15 @@
 """Turns explanations of schedules into JSON data: times in nanoseconds, sizes in bytes.
 
     {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...],
-     "functions": [...], "groups": [...], "spaces": [...]}
+     "functions": [...], "groups": [...], "spaces": [...], "interiors": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
     a function   "name", "runs" ("thread", "lifted", "apart" or "host"), "place", and unless it runs per element the
                  "reason" why not, and "where"
     a group      "place", whether it is "made", and if it is the "reason" why, and "where"
     a space      "place", "form", "length" and "start" of a segment, "memory", and the "reason" why it takes some, if
                  known
+    an interior  "place", its "ranges" ("from" an index, and "before" which), of rows first, and what is "dropped": each
+                 "decision", and what it is "inside"
     a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
                  kernels in the code, if known
     a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),
@@ -27,6 +29,7 @@ from nessie.schedule.explain.explain import (
     Explanation,
     FunctionExplained,
     GroupsExplained,
+    InteriorExplained,
     Member,
     Moved,
     PairExplained,
@@ -44,7 +47,13 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "regions": [region_json(region, explained.mode) for region in explained.regions],
             "functions": [function_json(found) for found in explained.functions],
             "groups": [groups_json(found) for found in explained.groups],
-            "spaces": [space_json(found) for found in explained.spaces]}
+            "spaces": [space_json(found) for found in explained.spaces],
+            "interiors": [interior_json(found) for found in explained.interiors]}
+
+
+def interior_json(found: InteriorExplained) -> dict[str, Any]:
+    return {"place": place_json(found.place), "ranges": [{"from": low, "before": high} for low, high in found.ranges],
+            "dropped": [{"decision": decision, "inside": inside} for decision, inside in found.dropped]}
 
 
 def space_json(found: SpaceExplained) -> dict[str, Any]:

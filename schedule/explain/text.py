@@ -30,6 +30,7 @@ from nessie.schedule.explain.explain import (
     Explanation,
     FunctionExplained,
     GroupsExplained,
+    InteriorExplained,
     Member,
     Moved,
     PairExplained,
@@ -63,6 +64,8 @@ def as_text(function: str, explained: Explanation, everything: bool = False) -> 
         parts.append(groups_text(explained.groups))
     if explained.spaces:
         parts.append(spaces_text(explained.spaces))
+    if explained.interiors:
+        parts.append(interiors_text(explained.interiors))
     return "\n".join(parts)
 
 
@@ -102,6 +105,19 @@ def spaces_text(spaces: Sequence[SpaceExplained]) -> str:
              found.reason] for found in spaces]
     head = ["", "", "form", "length", "start", "memory", "why" if any(found.reason for found in spaces) else ""]
     return "\n".join(["spaces", *table([head, *rows], left=6)]) + "\n"
+
+
+def interiors_text(interiors: Sequence[InteriorExplained]) -> str:
+    """For each interior where it is, of rows first, and what its elements do not decide."""
+    lines = ["interiors"]
+    for found in interiors:
+        lines.append(f"  {excerpt(found.place)}  {place_text(found.place)}".rstrip())
+        axes = ["rows", "elements"] if len(found.ranges) > 1 else ["elements"]
+        lines += [f"    {axis} from {low} to before {high}"
+                  for axis, (low, high) in zip(axes, found.ranges, strict=True)]
+        rows = [[decision, f"is {inside}"] for decision, inside in found.dropped]
+        lines += [f"    {line}" for line in table(rows, left=2)]
+    return "\n".join(lines) + "\n"
 
 
 def footnote(explained: Explanation) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 import nessie
 from nessie.base.source import Source
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
-from nessie.cudagen.loops.module import Module
+from nessie.cudagen.generate import generate
 from nessie.cudagen.loops.nodes import For, Function
 from nessie.cudagen.loops.walk import statements
 from nessie.driver import compile_program
@@ -38,8 +38,8 @@ def sweep(entry: str) -> Function:
     job = Job(entry=entry, argument=parse_type(Source("type", "([float], [int])" if entry == "by_index" else
                                                       "([int], int)" if entry in ("kept", "sums") else
                                                       "([float], int)")))
-    module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
-    assert isinstance(module, Module)
+    fused = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("append"))      # no interiors
+    module = generate(fused, "cpu")
     return next(f for f in module.functions if f.name.endswith("_sweep"))
 
 
