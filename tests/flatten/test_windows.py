@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from executors import Compiled, Failed, same
+from executors import Compiled, Failed, agree, outcome, same
 
+from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.skeletons.cpu import interiors
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_can_fail, space_of
@@ -83,6 +84,34 @@ def test_a_rule_in_two_dimensions(rule: str) -> None:
             columns = [list(zip(*[windows(row, 2 * r + 1) for row in rows], strict=True))
                        for rows in windows(around, 2 * r + 1)]
             assert found == [[sum(map(sum, w)) for w in ws] for ws in columns]
+
+
+READS = {rule: f"m[{rule}({{}}, #m)][{rule}({{}}, #m[i])]" for rule in ("clamp", "wrap", "mirror")}
+READS["zeros"] = "(let a = {}; b = {} in if a >= 0 and a < #m and b >= 0 and b < #m[i] then m[a][b] else 0)"
+READS["no rule"] = "m[{}][{}]"
+
+
+@pytest.mark.parametrize("form", ["dense", "uniform"])
+@pytest.mark.parametrize("rule", READS)
+def test_a_cross_of_any_radius(rule: str, form: str) -> None:
+    """A kernel with an interior, of rows and in each, which the CPU walks, and a GPU's code leaves out."""
+    read = READS[rule]
+    arms = [read.format(*at) for at in (("i - r", "j"), ("i + r", "j"), ("i", "j - r"), ("i", "j + r"))]
+    source = ("function main(m, r) : ([[int]], int) -> [[int]] = "
+              f"{{{{{' + 3 * '.join(arms)} : j in [0:#m[i]]}} : i in [0:#m]}};")
+    layouts = (ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), form)), ir.ScalarLayout("int"))
+    program = Compiled(source, layouts=layouts)
+    assert any(isinstance(bind.soac, ir.Map) and bind.soac.interior and bind.soac.interior.rows
+               for kernel in program.executable("ilp").kernels for bind in kernel.binds)
+    gpu = Compiled(source, layouts=layouts, target="cuda") if compiler.found() else None
+    for n in SIZES:
+        for r in RADII:
+            m = [[i * 10 + j * j + 1 for j in range((3 * n + 1) % 7)] for i in range(n)]
+            found = same(program, m, r)
+            if rule == "no rule" and r > 0 and m and m[0]:
+                assert fails(found, "out of bounds")
+            if gpu is not None:
+                assert agree(found, outcome(gpu, "cudasim ilp", [m, r]))
 
 
 def test_padding_with_a_value() -> None:
