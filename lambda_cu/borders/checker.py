@@ -58,7 +58,7 @@ def is_interior(kernel: ir.Kernel, soac: ir.Map | ir.Reduce, interior: ir.Interi
         for size, index in extents(soac.space):
             normal.facts.append(difference(vector_of(f"@{size}") if isinstance(size, str) else {UNIT: size},
                                            vector_of(index), 1))
-    return whole.is_empty() or whole.form(soac.thunk.body) == inside.form(interior.thunk.body)
+    return whole.form(soac.thunk.body) == inside.form(interior.thunk.body) or whole.is_empty()
 
 
 def sizes_of(kernel: ir.Kernel, space: ir.Space) -> set[Hashable]:
@@ -120,17 +120,21 @@ class Normal:
             high = high.then
         for part in split(low, "max"):
             if (place := self.vector(part)) is not None and self.small(place):
-                self.facts.append(difference(vector_of(index), place))
+                self.take(difference(vector_of(index), place))
         for part in split(high, "min"):
             if (place := self.vector(part)) is not None and self.small(place):
-                self.facts.append(difference(place, vector_of(index), 1))
+                self.take(difference(place, vector_of(index), 1))
         return True
+
+    def take(self, fact: Vector) -> None:
+        if fact not in self.facts:
+            self.facts.append(fact)
 
     def assume_condition(self, condition: ir.Exp) -> None:
         if isinstance(condition, ir.Op) and condition.op in COMPARISONS:
             vector = self.compared(condition)
             if vector is not None:
-                self.facts.append(vector)
+                self.take(vector)
         if isinstance(condition, ir.Op) and condition.op == "/=":
             self.true.add(self.unequal(condition))
 
