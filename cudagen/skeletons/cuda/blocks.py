@@ -1,7 +1,7 @@
 """Common work of the threads of a block, and common parts of all launches of a GPU's kernel."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from nessie.cudagen.host.device import FAILURE, NO_FAILURE, STOPPED
@@ -55,6 +55,24 @@ def first_thread(code: Code) -> AbstractContextManager[None]:
 
 def first_warp(code: Code) -> AbstractContextManager[None]:
     return threads_below(code, WARP)
+
+
+def last_by_warp(code: Code, least: loops.Exp, most: loops.Exp, holds: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
+    """The last number in least..most for which it holds, as it does for the least and, of two numbers, for the greater
+    only if for the less. All lanes of a warp look for the same one: each round leaves a 32nd of what there was."""
+    low, high = code.var("low", "int", least), code.var("high", "int", most)
+    with code.block() as body:
+        apart = code.let_int("apart", op("+", op("rshift", op("-", loops.Name(high), loops.Name(low)), integer(5)),
+                                         integer(1)))
+        probed = code.let_int("probed", op("+", loops.Name(low), op("*", op("+", LANE, integer(1)), apart)))
+        within = op("<=", probed, loops.Name(high))
+        held = code.let("held", Value(op("and", within, holds(op("min", probed, loops.Name(high)))), "bool"))
+        assert isinstance(held.exp, loops.Name)
+        many = code.let_int("many", op("ones", loops.Vote(held.exp.name)))
+        code.add(loops.Set(low, op("+", loops.Name(low), op("*", many, apart))))
+        code.add(loops.Set(high, op("min", loops.Name(high), op("+", loops.Name(low), op("-", apart, integer(1))))))
+    code.add(loops.While(op("<", loops.Name(low), loops.Name(high)), tuple(body)))
+    return loops.Name(low)
 
 
 def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),

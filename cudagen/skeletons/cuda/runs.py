@@ -14,7 +14,7 @@ from nessie.cudagen.kernels.code import Code, identifier, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import Chunks, Span, border, cut, last, segmented, start_of
-from nessie.cudagen.skeletons.cuda.blocks import THREAD, threads_below
+from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, last_by_warp, threads_below
 from nessie.cudagen.skeletons.cuda.staging import FEW, ROOM, ended_stores, fitting
 from nessie.cudagen.skeletons.cuda.sums import AT_A_TIME
 from nessie.cudagen.skeletons.kernel import Kernel
@@ -105,16 +105,25 @@ def tile_of(code: Code, runs: Runs, tile: loops.Exp) -> Tile:
 
 
 def searched(code: Code, runs: Runs, root: ir.Irregular, low: loops.Exp, high: loops.Exp) -> tuple[Span, str]:
-    """The span of a tile, of which two threads look for one end each, and the array with the starts of its segments:
+    """The span of a tile, of which two warps look for one end each, and the array with the starts of its segments:
     from its first element on, none before it, nor beyond what it may have at most."""
     borders = code.shared("borders", "int", 2 * WORDS)
     starts = code.shared("starts", STARTS, runs.width * THREADS + WORDS)
-    with threads_below(code, 2):
-        item = code.let_int("item", op("select", op("==", THREAD, integer(0)), low, high))
-        block = integer(runs.tile if runs.cuts else 1)
-        segment, element = border(code, runs, item, block, (integer(0), code.size(root.segments)), "segment", "element")
-        for word, value in enumerate((segment, element, start_of(code, root, segment))):
-            code.add(loops.Store(borders, op("+", op("*", THREAD, integer(WORDS)), integer(word)), value))
+    code.note("its ends, each by a warp: the last segment s with start(s) + s <= item, by 32 probes at a time")
+    with threads_below(code, 2 * WARP):
+        item = code.let_int("item", op("select", op("<", THREAD, integer(WARP)), low, high))
+        found = last_by_warp(code, integer(0), code.size(root.segments),
+                             lambda s: op("<=", op("+", start_of(code, root, s), s), item))
+        segment = code.var("segment", "int", found)
+        element = code.var("element", "int", op("-", item, found))
+        cut(code, root, found, loops.Name(element), integer(runs.tile if runs.cuts else 1),
+            lambda s, i: (loops.Set(segment, s), loops.Set(element, i)))
+        start = start_of(code, root, loops.Name(segment))
+        with code.block() as told:
+            for word, value in enumerate((loops.Name(segment), loops.Name(element), start)):
+                code.add(loops.Store(borders, op("+", op("*", op("/", THREAD, integer(WARP)), integer(WORDS)),
+                                                 integer(word)), value))
+        code.add(loops.If(op("==", LANE, integer(0)), tuple(told)))
     code.add(loops.Barrier())
     s0, i0, start, s1, i1, _ = [code.let_int(hint, loops.Load(borders, integer(word))) for word, hint in
                                 enumerate(("tile_s0", "tile_i0", "tile_start", "tile_s1", "tile_i1", "_"))]

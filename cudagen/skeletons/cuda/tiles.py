@@ -57,8 +57,7 @@ segment_status[tile] is no more than the epoch at first, 1 more when what the ti
 stands in segment_aggregates[tile], 2 more when what all tiles up to it have of that stands in
 segment_prefixes[tile]."""
 ITEMS = """
-Items: the elements in order and, after the elements of each segment, its end; border finds an item's
-segment."""
+Items: the elements in order and, after the elements of each segment, its end."""
 COUNTING = "counting_"                              # begins the names of what the launch that only counts publishes
 ABOUT_COUNT = """\
 How many elements survive, which elements of this kernel read: the sweep's walk for that alone. The block that ends
@@ -68,7 +67,7 @@ last leaves it in cells."""
 def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...], ends: bool) -> loops.Exp:
     """Adds the phase that walks, and `ends` the kernel, perhaps; the number of its blocks."""
     code, carries = kernel.code(), kernel.carries
-    if kernel.walk.segmented:
+    if kernel.walk.segmented and not isinstance(runs.root, ir.Irregular):
         kernel.functions.append(border_function(runs))
     tiles, tile, run, slots = begin_tiles(kernel, code, runs, all_steps(kernel), True)
     known_counts(kernel, code, runs.root)
