@@ -1,7 +1,7 @@
 """The host level's part of lambda_cu.check: blocks, runs, calls, and the entry."""
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import field
 
 from nessie.base.names import Names
@@ -236,8 +236,8 @@ def check_entry(entry: ir.Entry, tables: Tables) -> None:
     function = tables.functions.get(entry.function)
     if function is None:
         raise IllFormed(f"the program has no function {entry.function}")
-    names = Names()
-    wanted = tuple(param for layout in entry.arguments for param in parameters(layout, names))
+    names, shared = Names(), dict[Hashable, str]()
+    wanted = tuple(param for layout in entry.arguments for param in parameters(layout, names, shared=shared))
     compare("parameters", wanted, function.params)
     compare("results", parameters(entry.result, names), function.results)
 

@@ -5,7 +5,7 @@ are compacted when they become values, rows in order, each as often as it is see
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nessie.base.names import Names
 from nessie.base.types import Base, Pair, Seq, Type
-from nessie.base.values import DTYPES, Column, Flat, Nested, OnDevice, Uniform, View, length_of
+from nessie.base.values import DTYPES, Closed, Column, Flat, Nested, OnDevice, Uniform, View, length_of
 from nessie.base.widths import WIDE, wide
 from nessie.lambda_cu import nodes as ir
 
@@ -33,13 +33,13 @@ def layout_of(type_: Type) -> ir.Layout:
 
 
 def layout_of_value(type_: Type, value: Any) -> ir.Layout:
-    """The layout in which a flat value of the type goes as it is: sequences that are Uniform need no offsets, those of
-    a View lie anywhere."""
+    """The layout in which a flat value of the type goes as it is: sequences that are Uniform or Closed need no offsets,
+    those of a View lie anywhere."""
     match type_:
         case Pair(first, second):
             return ir.PairLayout(layout_of_value(first, value[0]), layout_of_value(second, value[1]))
         case Seq(element):
-            return ir.SeqLayout(layout_of_column(element, value.column))
+            return ir.SeqLayout(layout_of_column(element, value.column), name=value.name)
     return layout_of(type_)
 
 
@@ -48,8 +48,13 @@ def layout_of_column(type_: Type, column: Column) -> ir.Layout:
         case Pair(first, second):
             return ir.PairLayout(layout_of_column(first, column[0]), layout_of_column(second, column[1]))
         case Seq(element):
-            form = "uniform" if isinstance(column, Uniform) else "view" if isinstance(column, View) else "dense"
-            return ir.SeqLayout(layout_of_column(element, column.content), form)
+            inside = layout_of_column(element, column.content)
+            match column:
+                case Uniform():
+                    return ir.SeqLayout(inside, "uniform", column.name)
+                case Closed():
+                    return ir.SeqLayout(inside, "closed", lengths=column.lengths)
+            return ir.SeqLayout(inside, "view" if isinstance(column, View) else "dense")
         case Base(name):
             return ir.ScalarLayout(narrower_type(column.dtype, name) or name)
     return layout_of(type_)
@@ -75,29 +80,53 @@ def type_of_layout(layout: ir.Layout) -> Type:
     raise TypeError(layout)
 
 
-def parameters(layout: ir.Layout, names: Names, wish: str = "x", count: ir.Size | None = None) -> tuple[ir.Param, ...]:
-    """Parameters for one value (or for `count` values) of the layout, with fresh names like `wish`."""
+Shared = dict[Hashable, str]            # the names of sizes that several sequences have
+
+
+def parameters(layout: ir.Layout, names: Names, wish: str = "x", count: ir.Size | None = None,
+               shared: Shared | None = None) -> tuple[ir.Param, ...]:
+    """Parameters for one value (or for `count` values) of the layout, with fresh names like `wish`. `shared`: the sizes
+    of the sequences before, which is extended."""
+    shared = {} if shared is None else shared
     match layout:
         case ir.ScalarLayout(base):
             return (ir.Param(names.fresh(wish), wide(base) if count is None else ir.Array(base, count)),)
         case ir.PairLayout(first, second):
-            return parameters(first, names, wish, count) + parameters(second, names, wish, count)
-        case ir.SeqLayout(element, form):
-            bounds = bound_parameters(form, names, wish, count)
+            return parameters(first, names, wish, count, shared) + parameters(second, names, wish, count, shared)
+        case ir.SeqLayout(element):
+            bounds = bound_parameters(layout, names, wish, count)
             size = ir.Param(names.fresh(f"{wish}_size"), "int")
-            return (*bounds, size, *parameters(element, names, wish, size.name))
+            _, over = first_like(layout, count, [param.name for param in bounds], size.name, shared)
+            return (*bounds, size, *parameters(element, names, wish, over, shared))
     raise TypeError(layout)
 
 
-def bound_parameters(form: str, names: Names, wish: str, count: ir.Size | None) -> tuple[ir.Param, ...]:
+def first_like(layout: ir.SeqLayout, count: ir.Size | None, bounds: Sequence[str], size: str,
+               shared: Shared) -> tuple[Sequence[str], str]:
+    """Return the names of these bounds and of this size: those of the first sequences that are equally long."""
+    match layout:
+        case ir.SeqLayout(_, "dense", named) if named and count is None:
+            return bounds, shared.setdefault(named, size)
+        case ir.SeqLayout(_, "uniform", named) if named:
+            length = shared.setdefault(named, bounds[0])
+            return (length,), shared.setdefault((count, length), size)
+        case ir.SeqLayout(lengths=ir.Lengths(_, mentioned) as lengths):
+            numbers = [shared.setdefault(name, bound) for name, bound in zip(mentioned, bounds, strict=True)]
+            return numbers, shared.setdefault((count, lengths, *numbers), size)
+    return bounds, size
+
+
+def bound_parameters(layout: ir.SeqLayout, names: Names, wish: str, count: ir.Size | None) -> tuple[ir.Param, ...]:
     """The parameters that tell where a sequence, or each of `count`, lies in its payload."""
-    if form == "view":
+    if layout.form == "view":
         word: ir.Type = "int" if count is None else ir.Array("int", count)
         return ir.Param(names.fresh(f"{wish}_start"), word), ir.Param(names.fresh(f"{wish}_length"), word)
     if count is None:
         return ()
-    if form == "uniform":
+    if layout.form == "uniform":
         return (ir.Param(names.fresh(f"{wish}_length"), "int"),)
+    if layout.lengths is not None:
+        return tuple([ir.Param(names.fresh(name), "int") for name in layout.lengths.names])
     return (ir.Param(names.fresh(f"{wish}_offsets"), ir.Array("int", count, 1)),)
 
 
@@ -135,6 +164,9 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
         case ir.SeqLayout(element, "uniform") if isinstance(column, Uniform):
             size = count * column.length
             return [column.length, size, *column_names(column.content, element, size)]
+        case ir.SeqLayout(element, "closed"):
+            size = length_of(column.content)
+            return [*column.numbers, size, *column_names(column.content, element, size)]
         case ir.SeqLayout(element, "view") if isinstance(column, View):
             size = length_of(column.content)
             return [column.starts[:count], column.lengths[:count], size, *column_names(column.content, element, size)]

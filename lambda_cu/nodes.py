@@ -466,16 +466,29 @@ class PairLayout:
 
 
 @dataclass(frozen=True)
+class Lengths:
+    """The lengths of rows as a formula of the position in the sequence around them and, if that is in another, in
+    that (`indices`), and of other ints (`names`)."""
+    indices: tuple[str, ...]
+    names: tuple[str, ...]
+    exp: Exp
+
+
+@dataclass(frozen=True)
 class SeqLayout:
     """A sequence, one or n of them.
         dense    host:  size, then the elements' names over `size`
                  n:     offsets [int; n+1], size, then the elements' names over `size`
         uniform  n:     length of each, size, then the elements' names over `size`; never on the host
+        closed   n:     the ints that `lengths` names, size, then the elements' names over `size`; never on the host
         view     host:  start, length, size, then the names of the payload over `size`
                  n:     starts [int; n], lengths [int; n], size, then the names of the payload
-    `size` is an int name or constant: the number of elements of the payload."""
+    `size` is an int name or constant: the number of elements of the payload. Sequences of one `name`, dense on the host
+    or uniform, are equally long, and the elements of all of them are over the size or length of the first."""
     element: Layout
     form: str = "dense"
+    name: str = ""
+    lengths: Lengths | None = None
 
 
 Layout = ScalarLayout | PairLayout | SeqLayout

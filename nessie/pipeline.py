@@ -63,7 +63,9 @@ if TYPE_CHECKING:
         specialise_sites,
         unchecked,
     )
+    from nessie.lengths import layouts as written_layouts
     from nessie.library import library
+    from nessie.mono import nodes as mono
     from nessie.mono.passes import (
         hoist,
         inline,
@@ -82,7 +84,7 @@ if TYPE_CHECKING:
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
     from nessie.syntax import nodes as syntax
-    from nessie.syntax import parse
+    from nessie.syntax import parse, types
     from nessie.typing import infer
     from nessie.typing.environment import Environment
 else:
@@ -127,6 +129,8 @@ else:
     graph = lazy("nessie.schedule.graph.graph")
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
     parse = lazy("nessie.syntax.parse")
+    types = lazy("nessie.syntax.types")
+    written_layouts = lazy("nessie.lengths.layouts")
     infer = lazy("nessie.typing.infer")
 
 
@@ -149,7 +153,8 @@ class Job:
     environment: Environment | None = None          # what the program may use beyond itself; None: the library
     entry: str = ""                                 # the function that a run will call
     argument: Any = None                            # the type of its argument, as written, where its own is open
-    layouts: tuple[ir.Layout, ...] | None = None       # how its arguments lie in memory; None: dense
+    layouts: tuple[ir.Layout, ...] | None = None       # how its arguments lie in memory; None: as `lengths` says
+    lengths: Any = None                             # its argument's type with lengths, as written; None: dense
     fuse: str = "ilp"                               # or greedy, none
     target: str = "cpu"                             # where it will run
     machine: Profile | None = None                  # what the device takes; None: the target's own
@@ -242,6 +247,14 @@ def wishes(job: Job, program: ir.Program) -> Wishes:
     return Wishes((*job.wishes, *right), bound, job.strict, job.met)
 
 
+def layouts(job: Job, program: mono.Program) -> tuple[ir.Layout, ...] | None:
+    """How the entry's arguments lie in memory."""
+    if job.layouts is not None or not types.tells_lengths(job.lengths):
+        return job.layouts
+    entry = next(function for function in program.functions if function.name == program.entry)
+    return written_layouts.layouts(job.lengths, [parameter.type for parameter in entry.parameters])
+
+
 def scheduled(job: Job, program: ir.Program) -> Schedule:
     store = proven_optima.Store(disk_cache.find, disk_cache.keep)
     return schedule.schedule(program, job.fuse, profile(job), job.sizes, wishes(job, program), store)
@@ -286,7 +299,7 @@ PASSES = (
     row("folds", (MONO,), MONO, lambda job, program: folds.folds(program, job.target not in WITHOUT_STACK),
         "reductions that an element does alone, over a few elements or as a loop, stay with it"),
     row("flatten", (MONO,), FLAT,
-        lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, job.layouts),
+        lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, layouts(job, program)),
         "nested parallelism becomes kernels of one array combinator each"),
     # a reader's text may have sites as parameters; what comes after wants to know where each kernel fails
     row("specialise-sites", (FLAT,), FLAT, lambda job, program: specialise_sites.specialise_sites(program),

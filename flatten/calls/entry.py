@@ -1,18 +1,24 @@
 """Makes the entry function. It takes arguments of any layout; its results are dense or uniform."""
 from __future__ import annotations
 
+from collections.abc import Sequence as Listed
+
 from nessie.base.types import Base, Pair, Seq, Type
 from nessie.base.widths import wide
 from nessie.flatten.calls.boundary import Packer
 from nessie.flatten.calls.functions import call
+from nessie.flatten.ranges.ranges import SIZE
 from nessie.flatten.translator import Translator
-from nessie.flatten.values.domains import HOST, Domain, atom_of
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, At, Domain, atom_of
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, view, with_scalars, with_short_bounds
-from nessie.flatten.values.spaces import limit_sizes, space_of
+from nessie.flatten.values.spaces import formed_space, limit_sizes, space_of
 from nessie.flatten.values.values import Both, Leaf, Scalar, Sequence, Value, dense, stored
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import layout_of, parameters
+from nessie.lambda_cu.layout import Shared, first_like, layout_of, parameters
+from nessie.lambda_cu.rename import substitute
+from nessie.lambda_cu.spaces.steps import NoForm
 from nessie.mono import nodes as mono
 from nessie.mono.walk import called
 
@@ -24,10 +30,12 @@ def entry_function(t: Translator, function: mono.Function,
     emitter = t.emitter
     params: list[ir.Param] = []
     layouts = arguments if arguments is not None else tuple(layout_of(p.type) for p in function.parameters)
-    env = {p.name: from_outside(emitter, layout, p.type, HOST, p.name, params)
-           for p, layout in zip(function.parameters, layouts, strict=True)}
+    shared: Shared = {}
 
     def body() -> tuple[list[ir.Atom], ir.Layout]:
+        emitter.origin = function.origin
+        env = {p.name: from_outside(emitter, layout, p.type, HOST, p.name, params, shared)
+               for p, layout in zip(function.parameters, layouts, strict=True)}
         limit_sizes(emitter, params, function.origin)
         if any(function.name in called(f.body) for f in t.program.functions):
             names = tuple(mono.Var(p.name, p.type) for p in function.parameters)
@@ -45,38 +53,68 @@ def entry_function(t: Translator, function: mono.Function,
 
 
 def from_outside(emitter: Emitter, layout: ir.Layout, type_: Type, domain: Domain, hint: str,
-                 params: list[ir.Param]) -> Value:
+                 params: list[ir.Param], shared: Shared) -> Value:
     """Return a value of this type and layout, in which elements may be narrower, over the domain; its names are
-    declared and added to `params`."""
+    declared and added to `params`. `shared`: the sizes of the sequences before, which is extended."""
     def declare(hint: str, type_: ir.Type) -> str:
         params.append(emitter.declare(hint, type_))
         return params[-1].name
 
-    def space_of_rows(form: str) -> Domain:
+    def space_of_rows(layout: ir.SeqLayout) -> Domain:
+        count = None if domain is HOST else domain.size
         if domain is HOST:
-            return emitter.host_space(declare("n", "int"))
-        if form == "uniform":
-            length = declare(f"{hint}_length", "int")
-            return emitter.uniform_rows(domain, length, declare("n", "int"))
-        offsets = declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))
-        return emitter.rows(domain, offsets, declare("n", "int"))
+            bounds = []
+        elif layout.form == "uniform":
+            bounds = [declare(f"{hint}_length", "int")]
+        elif layout.lengths is not None:
+            bounds = [declare(name, "int") for name in layout.lengths.names]
+        else:
+            bounds = [declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))]
+        names, size = first_like(layout, count, bounds, declare("n", "int"), shared)
+        if domain is HOST:
+            return emitter.host_space(size)
+        if layout.lengths is not None:
+            return rows_by_formula(emitter, domain, layout.lengths, names, size)
+        return (emitter.uniform_rows if layout.form == "uniform" else emitter.rows)(domain, names[0], size)
 
     match layout, type_:
         case ir.ScalarLayout(base), Base(name):
             return stored(domain, declare(hint, wide(base) if domain is HOST else ir.Array(base, domain.size)), name)
         case ir.PairLayout(first, second), Pair(one, other):
-            a = from_outside(emitter, first, one, domain, hint, params)
-            return Both(a, from_outside(emitter, second, other, domain, hint, params))
+            a = from_outside(emitter, first, one, domain, hint, params, shared)
+            return Both(a, from_outside(emitter, second, other, domain, hint, params, shared))
         case ir.SeqLayout(element, "view"), Seq(item) if domain is not HOST:
             start = declare(f"{hint}_start", ir.Array("int", domain.size))
             length = declare(f"{hint}_length", ir.Array("int", domain.size))
             payload = emitter.host_space(declare("n", "int"))
-            inside = from_outside(emitter, element, item, payload, hint, params)
+            inside = from_outside(emitter, element, item, payload, hint, params, shared)
             return view(domain, start, length, (Leaf(payload, inside),))
-        case ir.SeqLayout(element, form), Seq(item):
-            space = space_of_rows(form)
-            return dense(domain, space, from_outside(emitter, element, item, space, hint, params))
+        case ir.SeqLayout(element), Seq(item):
+            space = space_of_rows(layout)
+            return dense(domain, space, from_outside(emitter, element, item, space, hint, params, shared))
     raise TypeError(layout)
+
+
+def rows_by_formula(emitter: Emitter, domain: Domain, lengths: ir.Lengths, numbers: Listed[str],
+                    size: ir.Size) -> Domain:
+    """Return the space of rows whose lengths are this formula of the position in the domain; `numbers` are the host's
+    names of what it mentions, `size` the number of elements, both known to be right. Offsets are computed where the
+    formula has no closed sum."""
+    for number in numbers:
+        emitter.know(number, SIZE)
+    emitter.know(size, SIZE)
+
+    def length(at: At, _: Context) -> ir.Exp:
+        around = [at.i] if domain.is_flat else [at.j, at.s]
+        by = {index: exp for index, exp in zip(lengths.indices, around, strict=False) if exp is not None}
+        return substitute(lengths.exp, {**by, **dict(zip(lengths.names, map(ir.Var, numbers), strict=True))})
+
+    try:
+        return emitter.known_space(formed_space(emitter, domain, length, size))
+    except NoForm as error:
+        emitter.no_form.setdefault(emitter.origin, str(error))
+        exp = length(domain.here(), Context(emitter, domain))
+        return emitter.rows(domain, emitter.scan_lengths(domain, lambda: exp), size)
 
 
 def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:

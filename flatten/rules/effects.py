@@ -55,7 +55,7 @@ def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: s
     atoms, layout = dense_result(t.emitter, argument, takes, HOST)
     results: list[ir.Param] = []
     gives = layout_of(exp.type)
-    value = from_outside(t.emitter, gives, exp.type, HOST, hint, results)
+    value = from_outside(t.emitter, gives, exp.type, HOST, hint, results, {})
     t.emitter.emit(ir.Effect(tuple(results), exp.name, tuple(atoms), layout, gives, origin=exp.origin))
     limit_sizes(t.emitter, results, exp.origin)
     return value

@@ -149,13 +149,33 @@ def closed_space(emitter: Emitter, domain: Domain, length: Steps, message: str =
     return segments(domain, ir.Closed(domain.size, terms, total), length)
 
 
+def formed_space(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp], size: ir.Size) -> Domain:
+    """Return the space of segments of these lengths, with `size` elements in all, as somebody has checked. Raise NoForm
+    if they have no closed sum."""
+    form = length_form(length, domain, emitter)
+    if in_row(form):
+        space: ir.Segmented = row_space(emitter, domain, form, size)
+    elif on_host_only(form):
+        space = ir.Uniform(domain.size, emitter.size(expression(form.get(PLAIN, NOTHING))), size)
+    else:
+        space = ir.Closed(domain.size, terms_of(emitter, domain, form), size)
+    return segments(domain, space, form)
+
+
 def nested_space(emitter: Emitter, domain: Domain, length: Steps, message: str) -> Domain:
     """Return the space of segments that are the elements of rows, by the place in a row."""
+    assert domain.parent is not None
+    space = row_space(emitter, domain, length, 0)
+    total = counted(emitter, ir.Closed(domain.parent.size, space.sums, 0), message)
+    return segments(domain, replace(space, total=total), length)
+
+
+def row_space(emitter: Emitter, domain: Domain, length: Steps, total: ir.Size) -> ir.Nested:
+    """Return the segments that are the elements of rows, by the place in a row; they have together so many elements."""
     assert domain.space is not None and domain.parent is not None and domain.form is not None
     sums = terms_of(emitter, domain.parent, sums_of_rows(length, domain.form))
     lengths = tuple([ir.Binomial(0, tuple([emitter.size(expression(c)) for c in row])) for row in by_place(length)])
-    total = counted(emitter, ir.Closed(domain.parent.size, sums, 0), message)
-    return segments(domain, ir.Nested(domain.space, lengths, sums, total), length)
+    return ir.Nested(domain.space, lengths, sums, total)
 
 
 def counted(emitter: Emitter, space: ir.Closed, message: str) -> str:

@@ -230,13 +230,34 @@ def layout(tokens: Tokens) -> ir.Layout:
         second = layout(tokens)
         tokens.expect(")")
         return ir.PairLayout(first, second)
-    form = tokens.accept("view") or tokens.accept("uniform") or "dense"
+    form = tokens.accept("view") or tokens.accept("uniform") or tokens.accept("closed") or "dense"
     if form == "dense" and not tokens.at("["):
         return ir.ScalarLayout(element_type(tokens))
+    formula = lengths(tokens) if form == "closed" else None
     tokens.expect("[")
     element = layout(tokens)
+    named = tokens.name("a name") if tokens.accept(";") else ""
     tokens.expect("]")
-    return ir.SeqLayout(element, form)
+    return ir.SeqLayout(element, form, named, formula)
+
+
+def lengths(tokens: Tokens) -> ir.Lengths:
+    """The formula of closed rows: (i) (n) { n - i }."""
+    indices, names = [several_names(tokens) for _ in range(2)]
+    tokens.expect("{")
+    exp = expression(tokens)
+    tokens.expect("}")
+    return ir.Lengths(indices, names, exp)
+
+
+def several_names(tokens: Tokens) -> tuple[str, ...]:
+    found: list[str] = []
+    tokens.expect("(")
+    while not tokens.accept(")"):
+        if found:
+            tokens.expect(",")
+        found.append(tokens.name("a name"))
+    return tuple(found)
 
 
 __all__ = ["constant", "element_type", "expression", "layout", "parse_exp", "parse_thunk", "scalar", "size", "thunk",

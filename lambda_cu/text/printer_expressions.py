@@ -191,13 +191,20 @@ def show_type(type_: ir.Type) -> str:
     return type_
 
 
+def listed(names: tuple[str, ...]) -> str:
+    return ", ".join(map(name, names))
+
+
 def show_layout(layout: ir.Layout) -> str:
-    """int, (int, [float]), [[char]], view [int], [uniform [int]]."""
+    """int, (int, [float]), [[char]], [view [int]], [uniform [int]], [float; n], [closed (i) (n) { n - i } [float]]."""
     match layout:
         case ir.ScalarLayout(base):
             return base
         case ir.PairLayout(first, second):
             return f"({show_layout(first)}, {show_layout(second)})"
-        case ir.SeqLayout(element, form):
-            return f"{'' if form == 'dense' else form + ' '}[{show_layout(element)}]"
+        case ir.SeqLayout(element, form, named, lengths):
+            formula = "" if lengths is None else \
+                f"({listed(lengths.indices)}) ({listed(lengths.names)}) {{ {show_exp(lengths.exp)} }} "
+            inside = show_layout(element) + (f"; {name(named)}" if named else "")
+            return f"{'' if form == 'dense' else form + ' '}{formula}[{inside}]"
     raise TypeError(layout)

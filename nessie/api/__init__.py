@@ -2,6 +2,7 @@
 
     program         load and compile: the program in a file or a text; its attributes are its functions
     function        a function, to be called with arguments
+    lengths         functions whose types tell lengths
     parameters      parameters by name, and the signature that Python shows
     reading         read: the value in a file
     calls           compiles a call for the types and layouts of its arguments, runs it, keeps the compiled code

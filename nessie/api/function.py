@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nessie.api.errors import as_nessie_errors
+from nessie.api.lengths import parsed
 from nessie.base.source import NessieError
 from nessie.base.system.forking import STEADY
 from nessie.base.text.types_text import show_scheme
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from nessie.api.program import Program
     from nessie.api.views import Explanation, Graph, Kernels, Stages
+    from nessie.syntax.nodes import TypeExp
 
 
 class Documentation:
@@ -29,8 +31,9 @@ class Function:
     """Compiled when it is called, for the types and the memory layout of the arguments. The code is kept, in this
     process and in the disk cache. NESL's errors are NessieErrors."""
 
-    def __init__(self, program: Program, name: str) -> None:
-        self._program, self.__name__ = program, name
+    def __init__(self, program: Program, name: str, asked: TypeExp | None = None) -> None:
+        """`asked`: the type of the argument, as written; None: the function's own."""
+        self._program, self.__name__, self._asked = program, name, asked
         entry = program._session.environment.lookup(name)
         assert entry is not None                # the program has found it
         self._entry = entry
@@ -55,7 +58,13 @@ class Function:
         """The function's result. `named`: arguments by the names of their parameters; `target`: cpu, cuda, cudasim or
         reference, None: the program's."""
         with as_nessie_errors():
-            return self._program._call(self.__name__, arguments, named, target)
+            return self._program._call(self.__name__, arguments, named, target, self._asked)
+
+    def at(self, type: str) -> Function:
+        """The function for arguments of this type, which may tell their lengths: "([float; n], [float; n])" are two of
+        one length, "[i < n => [float; i + 1]]" a triangle, for which a vector of its elements may be given."""
+        with as_nessie_errors():
+            return Function(self._program, self.__name__, parsed(self._program._session, type))
 
     def __repr__(self) -> str:
         return f"<NESL function {self.signature}>"
@@ -72,28 +81,29 @@ class Function:
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views
-            return views.explain(views.Asked(self._program, self.__name__, arguments, type, target), everything)
+            asked = views.Asked(self._program, self.__name__, arguments, type, target, self._asked)
+            return views.explain(asked, everything)
 
     def graph(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Graph:
         """The dependence graph as `nessie graph` draws it, with the nodes that share a kernel."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views
-            return views.graph(views.Asked(self._program, self.__name__, arguments, type, target))
+            return views.graph(views.Asked(self._program, self.__name__, arguments, type, target, self._asked))
 
     def kernels(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Kernels:
         """The fused kernels, and the code around them."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views
-            return views.kernels(views.Asked(self._program, self.__name__, arguments, type, target))
+            return views.kernels(views.Asked(self._program, self.__name__, arguments, type, target, self._asked))
 
     def stages(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Stages:
         """The program after each stage of the compiler, from its types to its code."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views
-            return views.stages(views.Asked(self._program, self.__name__, arguments, type, target))
+            return views.stages(views.Asked(self._program, self.__name__, arguments, type, target, self._asked))
 
 
 Function.__doc__ = Documentation(Function.__doc__)         # type: ignore[assignment]

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from nessie.activity import Activity
 from nessie.api.calls import COMPILING, Calls
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
+from nessie.api.lengths import check_result, in_form, vectors
 from nessie.api.options import Options, a_text, check_target
 from nessie.api.parameters import arranged
 from nessie.api.plans import kinds_of
@@ -19,6 +21,7 @@ from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.results import Results
 from nessie.api.values.taking import Taken, taken
 from nessie.arguments.types import Parameters
+from nessie.arguments.with_lengths import due as due_for
 from nessie.base.names import shown_name
 from nessie.base.source import NessieError, Source
 from nessie.base.system.deep import run_deep
@@ -27,6 +30,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Type, holds_function
 from nessie.base.values import arrays
+from nessie.lengths.values import Told
 from nessie.pipeline import Checking, Job
 from nessie.running.results import restore
 from nessie.running.targets import Limits, Target
@@ -34,6 +38,7 @@ from nessie.running.world import World
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import parse, read_source
+from nessie.syntax.types import tells_lengths
 from nessie.typing.environment import Entry
 
 CHECKS = Checking(share=0.02)       # the share of this process's compilations that is checked
@@ -136,11 +141,13 @@ class Program:
 
     # Calls --------------------------------------------------------------------------------------
 
-    def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None) -> Any:
+    def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None,
+              asked: syntax.TypeExp | None = None) -> Any:
         target = check_target(target or self._options.target)
-        kinds = None if named or target != "cpu" else kinds_of(given)
+        simple = target == "cpu" and not named and asked is None and not tells_lengths(self._session.declared(function))
+        kinds = kinds_of(given) if simple else None
         if kinds is None:
-            return self._called(function, given, named, target)[0]
+            return self._called(function, given, named, target, asked)[0]
         plan = self._calls.plan_for(function, kinds)
         names = None if plan is None else plan.names(given)
         if plan is None or names is None:
@@ -153,11 +160,14 @@ class Program:
             return plan.result(held)
         return self._results([]).value(f"what {function} gives", plan.callers.flat_result(held), plan.found.result)
 
-    def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str) -> tuple[Any, Taken]:
+    def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str,
+                asked: syntax.TypeExp | None = None) -> tuple[Any, Taken]:
         """The result of any call, and its arguments."""
-        limit = self._calls.limits.deadline()
-        arguments = self._taken(function, given, named)
+        limit, told = self._calls.limits.deadline(), Told()
+        arguments = self._taken(function, given, named, asked, told)
         result, type_, variables = self._calls.call(function, arguments, target, limit)
+        if (declared := self._session.declared(function)) is not None:
+            check_result(declared.result, told, result, type_)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
         value = self._results(shared).value(f"what {function} gives", result, type_)
         return as_awkward(value) if arguments.awkward else value, arguments
@@ -165,8 +175,10 @@ class Program:
     def _results(self, shared: list[Any]) -> Results:
         return Results(self._session.content, self._datatypes.kind, shared)
 
-    def _taken(self, function: str, given: Sequence[Any], named: Mapping[str, Any] | None = None) -> Taken:
-        """The arguments as flat values, after the checks that inference does not make."""
+    def _taken(self, function: str, given: Sequence[Any], named: Mapping[str, Any] | None = None,
+               asked: syntax.TypeExp | None = None, told: Told | None = None) -> Taken:
+        """The arguments as flat values, after the checks that inference does not make. `asked`: the type of the
+        argument, as written, if it is not the function's own; `told` is extended by what they tell of lengths."""
         entry = self._session.environment.lookup(function)
         assert entry is not None
         given, by_name = arranged(function, entry, self._session.environment, given, named or {})
@@ -175,7 +187,16 @@ class Program:
         if parameters is None:
             parameters = self._parameters[key] = self._parameters_of(function, entry, len(given), list(by_name))
         limits = self._calls.limits
-        return taken(self._datatypes, given, by_name, parameters, MemoryBudget(limits.memory, limits.hints.memory))
+        room = MemoryBudget(limits.memory, limits.hints.memory)
+        if asked is None and not tells_lengths(self._session.declared(function)):
+            return taken(self._datatypes, given, by_name, parameters, room)
+        due = due_for(self._session, function, entry.arity if by_name else len(given), asked, parameters.takes)
+        if by_name:
+            names = [name for name, _ in entry.defaults]
+            due = due.of([*range(len(given)), *[entry.arity - len(names) + names.index(name) for name in by_name]])
+        types = vectors(self._datatypes, due, [*given, *by_name.values()])
+        parameters = replace(parameters, types=types, fitting=set())
+        return in_form(taken(self._datatypes, given, by_name, parameters, room), due, told or Told())
 
     def _parameters_of(self, function: str, entry: Entry, given: int, by_name: list[str]) -> Parameters:
         """The parameters of so many arguments, and of those given by name."""

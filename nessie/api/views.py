@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie import driver, forms, pipeline
+from nessie.api import lengths
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
-from nessie.api.options import a_text, check_target
-from nessie.base.source import NessieError, Source
+from nessie.api.options import check_target
+from nessie.base.source import NessieError
 from nessie.base.system.deep import run_deep
 from nessie.base.system.writing import write
 from nessie.inspect.views import VIEWS, Call, Subject, explanation_of, graphs_of, stages_of
@@ -20,7 +21,6 @@ from nessie.mono.copies.copies import monomorphic
 from nessie.session.calling import prepare_call
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
-from nessie.syntax.parser import parse_type
 from nessie.typing.signatures import to_type
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class Asked:
     given: Sequence[Any]
     written: str | None
     target: str | None
+    type: syntax.TypeExp | None = None          # of the argument, as the function has been asked for at it
 
     def job(self) -> pipeline.Job:
         target = check_target(self.target or self.program._options.target)
@@ -140,7 +141,7 @@ def held(asked: Asked) -> Held:
         raise NessieError(f"kernels are of all {entry.arity} parameters of {asked.function}, and there are "
                           f"arguments for {len(asked.given)}",
                           hint=f"give {', '.join(name for name, _ in entry.defaults)}, too, which calls may leave out")
-    taken = asked.program._taken(asked.function, asked.given)
+    taken = asked.program._taken(asked.function, asked.given, asked=asked.type)
     if taken.device:
         raise NessieError("arguments on a GPU are not explained",
                           hint='give their type: type="[float]", type="([int], float)"')
@@ -162,11 +163,13 @@ def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
         return replace(job, layouts=tuple(layouts)), prepared.program
     entry_ = session.environment.lookup(asked.function)
     assert entry_ is not None           # a Function has been found
-    if asked.written is None and entry_.scheme.variables:
+    written = asked.type if asked.written is None else lengths.parsed(session, asked.written)
+    if written is None and entry_.scheme.variables:
         raise NessieError(f"{asked.program[asked.function].signature} has kernels at given types only",
                           hint='give it arguments, or their type: type="[int]", type="([int], float)"')
-    type_ = None if asked.written is None else \
-        to_type(parse_type(Source("type", a_text(asked.written, "a type"))), {}, session.environment, None)
+    type_ = None if written is None else to_type(written, {}, session.environment, None)
+    declared = session.declared(asked.function)
+    job = replace(job, lengths=written or (declared and declared.argument))
     return job, monomorphic(session.environment, entry_.name, type_).program
 
 

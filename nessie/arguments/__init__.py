@@ -1,5 +1,6 @@
 """The arguments of a call, from a command line or from Python.
 
     types           infers the types of all arguments together
+    with_lengths    what is due of a type that tells lengths
     words           turns the words of a command line into expressions
 """

@@ -4,24 +4,45 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
 
 from nessie.arguments.types import GivenArgument, Parameters, Written, types_of
+from nessie.arguments.with_lengths import as_given, due
+from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Pair, Type, unnest_right
 from nessie.files import files
 from nessie.files.parts import File
+from nessie.lengths.values import Given, Told, due_type, shaped, stands_for
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_expression
 
 
-def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syntax.Exp]:
-    """The arguments of a call of the entry. Files are opened first; their values are made once the types of all
-    arguments are known."""
-    wanted = session.parameter_types(entry, len(texts))
-    check_files(entry, texts, wanted)
+@dataclass(frozen=True)
+class Words:
+    """The arguments of a call as expressions, what they tell of lengths, and the result's type, as written, if that
+    tells any."""
+    expressions: list[syntax.Exp]
+    told: Told
+    result: syntax.TypeExp | None
+
+
+def arguments_of(session: Session, entry: str, texts: Sequence[str],
+                 asked: syntax.TypeExp | None = None) -> list[syntax.Exp]:
+    """The arguments of a call of the entry, whose type is the one asked for, as expressions."""
+    return words_of(session, entry, texts, asked).expressions
+
+
+def words_of(session: Session, entry: str, texts: Sequence[str], asked: syntax.TypeExp | None = None) -> Words:
+    """The arguments of a call of the entry, whose type is the one asked for. Files are opened first; their values are
+    made once the types of all arguments are known."""
+    told = Told()
+    wanted = due(session, entry, len(texts), asked, takes(session, entry))
+    check_files(entry, texts, wanted.types)
     expressions: dict[int, syntax.Exp] = {}
     opened: dict[int, File] = {}
     limit = session.memory() if any(text.startswith("@") for text in texts) else None
@@ -32,14 +53,29 @@ def arguments_of(session: Session, entry: str, texts: Sequence[str]) -> list[syn
                 opened[place] = files.open_file(text[1:], room)
         else:
             expressions[place] = parse_argument(place, text)
-    if opened:
+    if opened or wanted.parts:
         given = [from_file(place, text, opened[place]) if place in opened else
                  from_text(place, expressions[place], session) for place, text in enumerate(texts)]
-        types = types_of(given, Parameters(takes(session, entry), wanted, session.content))
-        for place, file in opened.items():
-            value = files.made(texts[place][1:], file, types[place], session.content)
+        parameters = Parameters(takes(session, entry), wanted.types, session.content)
+        types = types_of(given, replace(parameters, types=as_given(given, wanted, parameters), fitting=set()))
+        values = {place: files.made(texts[place][1:], file, types[place], session.content)
+                  for place, file in opened.items()}
+        if wanted.parts and all(map(stands_for, wanted.parts, types)):       # of others, inference will say so
+            values |= {place: session.value_of(exp) for place, exp in expressions.items()}
+            shapes = [Given(one.name, part, types[place], values[place])
+                      for place, (one, part) in enumerate(zip(given, wanted.parts, strict=True))]
+            values = dict(enumerate(shaped(shapes, told)))
+            types = [due_type(one.written, one.type) for one in shapes]
+        for place, value in values.items():
             expressions[place] = session.hold(f"argument_{place + 1}", value, types[place])
-    return [expressions[place] for place in range(len(texts))]
+    return Words([expressions[place] for place in range(len(texts))], told, wanted.result)
+
+
+def check_result(words: Words, value: Any, type_: Type) -> Any:
+    """The result, after its lengths have been compared with those that are declared."""
+    if words.result is None:
+        return value
+    return shaped([Given("the result", words.result, type_, value)], words.told)[0]
 
 
 def parse_argument(place: int, text: str) -> syntax.Exp:

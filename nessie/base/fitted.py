@@ -22,7 +22,7 @@ def fitted(value: Any, type_: Type, widths: Widths) -> Any:
             return fitted(value[0], first, widths), fitted(value[1], second, widths)
         case Seq(element):
             column = fitted_column(value.column, element, widths)
-            return value if column is value.column else Flat(value.length, column)
+            return value if column is value.column else Flat(value.length, column, value.name)
         case Base("int") if not widths.min_int <= value <= widths.max_int:
             raise NessieError(BEYOND, hint=HINT)
         case Base("float"):

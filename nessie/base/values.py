@@ -10,6 +10,7 @@
                 Nested(offsets, column)   of sequences: offsets int64, from 0 to the length of the column
                 Uniform(count, length, column)   a Nested of so many sequences of one length: offsets are only made on
                                           demand
+                Closed(offsets, column, lengths, numbers)   a Nested whose lengths are a formula of the position
             and values from outside may be
                 View(starts, lengths, column)    of sequences, anywhere in the column: int64, of one length
                 OnDevice        an array in a GPU's memory
@@ -50,18 +51,30 @@ class Nested:
 
 
 class Uniform(Nested):
+    """`name`: sequences of one name in the arguments of a call are equally long."""
     count: int
     length: int
+    name: str
 
-    def __init__(self, count: int, length: int, content: Column) -> None:
-        vars(self).update(count=count, length=length, content=content)
+    def __init__(self, count: int, length: int, content: Column, name: str = "") -> None:
+        vars(self).update(count=count, length=length, content=content, name=name)
 
     @cached_property
     def offsets(self) -> np.ndarray[Any, Any]:
         return np.arange(self.count + 1, dtype=np.int64) * self.length
 
     def over(self, content: Column) -> Uniform:
-        return Uniform(self.count, self.length, content)
+        return Uniform(self.count, self.length, content, self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Closed(Nested):
+    """`lengths`: the formula (lambda_cu.nodes.Lengths); `numbers`: what the names in it stand for."""
+    lengths: Any
+    numbers: tuple[int, ...]
+
+    def over(self, content: Column) -> Closed:
+        return Closed(self.offsets, content, self.lengths, self.numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +116,10 @@ Column = Any        # np.ndarray | tuple[Column, Column] | Nested | View | OnDev
 
 @dataclass(frozen=True, eq=False)
 class Flat:
+    """`name`: as in Uniform."""
     length: int
     column: Column
+    name: str = ""
 
 
 def length_of(column: Column) -> int:
@@ -226,6 +241,7 @@ def plain_column(values: Column, type_: Type, start: int, end: int) -> list[Any]
 
 __all__ = [
     "DTYPES",
+    "Closed",
     "Column",
     "Flat",
     "Nested",

@@ -267,7 +267,8 @@ def row_length(path: str, rows: Nested, count: int) -> int:
     if (lengths != lengths[:1]).any():
         other = int(np.flatnonzero(lengths != lengths[0])[0])
         raise NessieError(f"{path}: row 0 has length {lengths[0]}, row {other} has {lengths[other]}",
-                          hint="an .npy file holds rows of one length, an .npz or .json file any")
+                          hint="an .npz file holds rows of any length; flatten(rows) is a vector of their elements, "
+                               "which an .npy file holds")
     return int(lengths[0]) if count else 0
 
 

@@ -99,7 +99,8 @@ def spaces(ran: Mapping[str, driver.PassResult], program: mono.Program,
            job: pipeline.Job) -> tuple[SpaceExplained, ...]:
     """The spaces that flattening makes of what the pass before it has left, those of user's places, each once."""
     before = [step.program for step in ran.values() if step.ran.output == forms.MONO]
-    flat, made = flattened(before[-1] if before else program, job.target not in forms.WITHOUT_STACK, job.layouts)
+    flat, made = flattened(before[-1] if before else program, job.target not in forms.WITHOUT_STACK,
+                           pipeline.layouts(job, program))
     names = names_of_sizes(flat)
     found = [space_explained(one, names) for one in made if user_span(one.origin) is not None]
     return tuple(dict.fromkeys(found))

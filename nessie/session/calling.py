@@ -44,7 +44,9 @@ def prepare_call(session: Session, function: str, arguments: Sequence[syntax.Exp
     (definition,) = made.definitions
     assert isinstance(definition, typed.Variable)           # an expression is one
     type_ = pattern_type(definition.pattern)
-    value = session.run_prepared(session.prepare(definition.value, type_))
+    held = held_values(session, arguments)
+    value = session.run_prepared(session.prepare(definition.value, type_)) if held is None else \
+        nest_right(held, lambda first, rest: (first, rest))
     known = environment.lookup(function)
     if known is None:
         raise no_function(function, environment.functions(), environment.names())
@@ -53,6 +55,13 @@ def prepare_call(session: Session, function: str, arguments: Sequence[syntax.Exp
     found = monomorphic(environment, known.name, type_)
     values = taken_apart(environment.function(known.name).parameter, value, type_, environment)
     return Prepared(found.program, [*values, *(session.values[v.name] for v in found.variables)], alone=True)
+
+
+def held_values(session: Session, arguments: Sequence[syntax.Exp]) -> list[Any] | None:
+    """The values of arguments that the session holds, in the form that they have; None if it does not hold all."""
+    if not all([isinstance(exp, syntax.Name) and exp.name in session.values for exp in arguments]):
+        return None
+    return [session.values[exp.name] for exp in arguments if isinstance(exp, syntax.Name)]
 
 
 def taken_apart(pattern: typed.Pattern, value: Any, type_: Type, environment: Environment) -> list[Any]:

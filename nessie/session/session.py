@@ -28,7 +28,7 @@ from nessie.base.source import (
 )
 from nessie.base.text.types_text import show_scheme
 from nessie.base.text.values_text import show_value
-from nessie.base.types import Data, Fun, Pair, Scheme, Type, expand
+from nessie.base.types import Data, Fun, Pair, Scheme, Type, expand, unnest_right
 from nessie.base.values import arrays
 from nessie.base.widths import FULL
 from nessie.library import library
@@ -66,6 +66,7 @@ class Session:
     forms: int = 0
     unseen: list[NessieError] = field(default_factory=list)         # warnings
     ended: bool = False
+    declarations: dict[str, syntax.TypeFun] = field(default_factory=dict)       # of functions, by internal name
     drew: dict[int, Span | None] = field(default_factory=dict)      # where a seed's numbers were assigned; None: told
 
     def __post_init__(self) -> None:
@@ -162,6 +163,9 @@ class Session:
                     return Outcome()
                 return self.outcome(bound_text(form), result, type_)
             case typed.Function() | typed.Datatype():
+                if isinstance(form, syntax.FunctionDef) and form.signature is not None:
+                    assert isinstance(form.signature.type, syntax.TypeFun)      # as a signature is
+                    self.declarations[definition.name] = form.signature.type
                 scheme = self.environment.global_scheme(definition.name)
                 return Outcome(shown_name(definition.name), "fn", show_scheme(scheme.type) if scheme else "")
 
@@ -253,6 +257,11 @@ class Session:
         assert isinstance(definition, typed.Variable)       # an expression is one
         return pattern_type(definition.pattern)
 
+    def value_of(self, exp: syntax.Exp) -> Any:
+        """The flat value of an expression."""
+        found, type_ = self.infer_expression(exp)
+        return restore(self.compute(found, type_), type_, self.environment)
+
     def memory(self) -> int:
         """Bytes that may be taken beyond those that the session holds."""
         return max(0, self.target.memory() - self.held())
@@ -287,6 +296,24 @@ class Session:
         if 0 < entry.arity - count <= len(entry.defaults) and isinstance(rest, Pair):
             rest = rest.first
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
+
+    def declared(self, function: str) -> syntax.TypeFun | None:
+        """The type with which the function is declared, as written."""
+        entry = self.environment.lookup(function)
+        return None if entry is None else self.declarations.get(entry.name)
+
+    def parts_of(self, function: str, written: syntax.TypeExp, count: int) -> list[syntax.TypeExp]:
+        """The parts of a written type that stand for the function's first `count` arguments; the last takes the rest,
+        unless what is left has defaults, of which the type may tell, too."""
+        entry, parts = self.environment.lookup(function), list[syntax.TypeExp]()
+        while len(parts) < count - 1 and isinstance(written, syntax.TypePair):
+            parts.append(written.first)
+            written = written.second
+        left = len(unnest_right(written, syntax.TypePair)) - 1
+        if entry is not None and 0 < left <= len(entry.defaults) and entry.arity == count + left:
+            assert isinstance(written, syntax.TypePair)
+            written = written.first
+        return [*parts, written]
 
     def unmet(self) -> list[str]:
         """The wishes for kernels that no form so far has met, and the warnings that nobody has seen."""

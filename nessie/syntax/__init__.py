@@ -5,6 +5,7 @@
     parser          turns tokens into trees, form by form; the pass's engine
     parse           pass: parses a whole program, with the files that it loads
     patterns        converts expressions that turn out to be patterns
+    types           the sequences in a written type, and their lengths
     walk            the parts of a tree
     scopes          where variables are bound and seen
     text            writes trees as NESL

@@ -204,7 +204,14 @@ class TypeName(Spanned):
 
 @dataclass(frozen=True)
 class TypeSeq(Spanned):
+    """[element], of which may be told, too, how long it is (nessie.arguments.lengths):
+        [element; length]               so many elements
+        [index < length => element]     the same; the lengths of the elements may mention the position
+        [uniform [t]]                   the elements are `uniform`: each is as long as the others"""
     element: TypeExp
+    length: Exp | None = None
+    index: str = ""
+    uniform: bool = False
 
 
 @dataclass(frozen=True)

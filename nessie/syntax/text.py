@@ -268,8 +268,13 @@ def type_doc(type_: syntax.TypeExp, least: int = ANY) -> Doc:
         case syntax.TypeName(name, arguments):
             inside = join(", ", [type_doc(argument) for argument in arguments])
             return (name, "(", inside, ")") if arguments else name
-        case syntax.TypeSeq(element):
-            return ("[", type_doc(element), "]")
+        case syntax.TypeSeq(element, length, index, uniform):
+            inside = ("uniform " if uniform else "", "[")
+            if length is None:
+                return (*inside, type_doc(element), "]")
+            if index:
+                return (*inside, index, " < ", doc(length, DEFINE), " => ", type_doc(element), "]")
+            return (*inside, type_doc(element), "; ", doc(length, DEFINE), "]")
         case syntax.TypeFun(argument, produced):
             arrow = (type_doc(argument, DEFINE), " -> ", type_doc(produced))
             return arrow if least == ANY else ("(", arrow, ")")

@@ -25,7 +25,7 @@ from nessie.session.progress import progress
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
 from nessie.tool.command_line import parse_command_line
-from nessie.tool.compiling import check, compile_, passes, show, warn_of, written
+from nessie.tool.compiling import check, compile_, job_for, passes, show, warn_of, written
 from nessie.tool.options import (
     FAILED,
     MISUSED,
@@ -38,6 +38,7 @@ from nessie.tool.options import (
     new_session,
     session_maker,
     target_of,
+    type_of,
     write_result,
 )
 
@@ -98,7 +99,14 @@ def run(options: argparse.Namespace) -> int:
         return run_entry(session, source, options)
     if options.output:
         raise UsageError("-o writes the result of a call: name the function with -e")
+    refuse_type(options)
     return ended(session, print_outcomes(session.run(source)))
+
+
+def refuse_type(options: argparse.Namespace) -> None:
+    """Refuse a type where no function is called."""
+    if options.type and not options.entry:
+        raise UsageError("-t is the type of a call's arguments: name the function with -e")
 
 
 def refuse_without_table(options: argparse.Namespace) -> None:
@@ -161,7 +169,7 @@ def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, 
 
 
 def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
-    from nessie.arguments.words import arguments_of, takes
+    from nessie.arguments.words import check_result, takes, words_of
     entry = options.entry.lower()
     known = session.environment.lookup(entry)
     if known is None:
@@ -169,7 +177,9 @@ def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
         raise no_function(entry, session.environment.functions(), session.environment.names())
     if isinstance(known.scheme.type, Fun) and not options.arguments:
         raise NessieError(f"{takes(session, entry)}, here is no ARG")
-    return session.call(entry, arguments_of(session, entry, options.arguments))
+    words = words_of(session, entry, options.arguments, type_of(options))
+    value, type_ = session.call(entry, words.expressions)
+    return check_result(words, value, type_), type_
 
 
 def evaluate(options: argparse.Namespace) -> int:
@@ -269,6 +279,7 @@ def profile(options: argparse.Namespace) -> int:
     else:
         session = Profiler(target_of(options, world), job, watching=False, listener=say_aside)
     source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
+    refuse_type(options)
     if options.entry and options.expression:
         raise UsageError("-e profiles a call and -x an expression: not both at once")
     if source is not None and (options.entry or options.expression):
@@ -320,11 +331,12 @@ def view(options: argparse.Namespace) -> int:
             raise UsageError("a .png is written to a file: name it with -o")
         found()
     job, read = job_of(options), written(options)
+    job = job_for(job, options, read)
     if options.arguments:
         from nessie.arguments.words import arguments_of
         session = new_session(options, say_aside)
         define(session, read.syntax or parse(read.source))
-        call = Call(session, arguments_of(session, options.entry.lower(), options.arguments))
+        call = Call(session, arguments_of(session, options.entry.lower(), options.arguments, type_of(options)))
     name = options.entry.lower() if call else options.entry or ""
     subject = Subject(job, read.form, read.program, name, read.source, options.all or False, call)
     result = shown.show(subject, kind or ("text" if shown.name == "explain" else "dot"))

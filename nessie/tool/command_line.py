@@ -163,7 +163,8 @@ OPTIONS = (
            type=count, group=WHERE, useful=RUNNING),
     Option(("--allow-shell",), "", "let programs run other programs", group=WORLD, useful=RUNNING),
     Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),
-    Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two", COMPILING),
+    Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two; it may tell lengths: "
+           "([float; n],[float; n])", (*COMPILING, "run", "profile")),
     Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
            ("run", "compile", "show", "profile", "graph", "explain", "inspect", "doctor")),
     Option(("--columns",), "NAME,...", "the names of the columns of the table of -o (default: those of the variables "
@@ -293,7 +294,7 @@ def refuse(word: str, command: str | None) -> NoReturn:
     if command == "eval" and name == "--entry":
         raise UsageError("eval needs no -e", hint="nessie eval 'EXPR'; nessie run FILE -e ENTRY calls a function")
     if command in RUNNING and name == "--type":
-        raise UsageError(f"{command} needs no -t: the values tell their types", hint="an empty sequence is '[] int'")
+        raise UsageError(f"{command} needs no -t: values tell their types", hint="an empty sequence is '[] int'")
     option = next((option for option in OPTIONS if name in option.names), None)
     if option is not None:
         raise UsageError(f"there is no option {' or '.join(option.names)} of this command",

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +136,7 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     found = written(options)
     made = found.program
     if until is not pipeline.pass_named("parse") or found.syntax is None:
-        made = driver.compile_program(job_of(options), found.form, made, until)
+        made = driver.compile_program(job_for(job_of(options), options, found), found.form, made, until)
     warn_of(found)
     return made
 
@@ -158,6 +159,17 @@ def written(options: argparse.Namespace) -> Written:
         return Written(source, form, program)
     parsed = driver.compile_program(job_of(options), form, program, pipeline.pass_named("parse"))
     return Written(source, forms.SYNTAX, parsed, parsed)
+
+
+def job_for(job: pipeline.Job, options: argparse.Namespace, found: Written) -> pipeline.Job:
+    """The job for the function, whose own type tells the lengths of its arguments where the options do not."""
+    from nessie.syntax import nodes as syntax
+    name = (options.entry or "").lower()
+    own = [form.signature.type for form in (found.syntax.forms if found.syntax else ())
+           if isinstance(form, syntax.FunctionDef) and form.name == name and form.signature]
+    if job.lengths is None and own and isinstance(own[-1], syntax.TypeFun):
+        return replace(job, lengths=own[-1].argument)
+    return job
 
 
 def warn_of(found: Written) -> None:

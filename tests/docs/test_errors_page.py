@@ -64,7 +64,8 @@ def test_example(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     for name, text in example.files.items():
         Path(name).write_text(text, "utf-8")
     exec(example.makes, {"numpy": numpy})
-    words, _, typed = example.command.partition(" < ")
+    redirected = re.fullmatch(r"(.*) < (\S+)", example.command)
+    words, typed = redirected.groups() if redirected else (example.command, "")
     if typed:
         monkeypatch.setattr(sys, "stdin", io.StringIO(Path(typed).read_text("utf-8")))
     status = main(shlex.split(words)[1:])

@@ -23,6 +23,7 @@ from nessie.base.types import nest_right, unnest_right
 from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import OPERATORS, WORDS
 from nessie.syntax.patterns import generator, parameter_pattern, pattern
+from nessie.syntax.types import sequences
 
 # ONLY_TYPE comes before a type that stands alone, as on the command line.
 tokens = tuple(sorted({*WORDS.values(), *OPERATORS.values(), "NAME", "NUMBER", "CHAR", "STRING", "ONLY_TYPE"}))
@@ -86,6 +87,7 @@ def p_datatype(p: Any) -> None:
             | DATATYPE NAME typeexp DCOLON LPAREN contexts RPAREN
        open_form : DATATYPE NAME typeexp DCOLON contexts"""
     contexts = p[len(p) - 2 if len(p) == 8 else 5] if len(p) > 4 else ()
+    refuse_lengths(p[3])
     p[0] = syntax.DatatypeDef(p[2], p[3], tuple(contexts), span=p.span())
 
 
@@ -272,6 +274,7 @@ def p_items(p: Any) -> None:
 
 def p_empty(p: Any) -> None:
     "bracketed : LBRACKET RBRACKET typeatom"
+    refuse_lengths(p[3])
     p[0] = syntax.Empty(p[3], span=p.span())
 
 
@@ -365,8 +368,51 @@ def p_type_name(p: Any) -> None:
 
 
 def p_type_sequence(p: Any) -> None:
-    "typeatom : LBRACKET typeexp RBRACKET"
-    p[0] = syntax.TypeSeq(p[2], span=p.span())
+    """typeatom : LBRACKET element RBRACKET
+                | LBRACKET element SEMI length RBRACKET"""
+    p[0] = syntax.TypeSeq(p[2], p[4] if len(p) > 4 else None, span=p.span())
+
+
+def p_type_rows(p: Any) -> None:
+    "typeatom : LBRACKET NAME COMPARE length FATARROW element RBRACKET"
+    if p[3] != "<":
+        raise NessieError("positions are below a length: [i < n => [float; i + 1]]", (p.span(3, 3), "not <"))
+    p[0] = syntax.TypeSeq(p[6], p[4], p[2], span=p.span())
+
+
+def p_element(p: Any) -> None:
+    """element : typeexp
+               | NAME LBRACKET element RBRACKET"""
+    if len(p) > 2 and p[1] != "uniform":
+        raise NessieError(f"{p[1]} is no form of sequences", (p.span(1, 1), ""),
+                          hint="[uniform [float]] are sequences of one length")
+    p[0] = syntax.TypeSeq(p[3], uniform=True, span=p.span()) if len(p) > 2 else p[1]
+
+
+def p_length(p: Any) -> None:
+    """length : length ADD length
+              | length MINUS length
+              | length STAR length
+              | length MUL length
+              | length POWER length"""
+    p[0] = syntax.Binary(p[2], p[1], p[3], span=p.span())
+
+
+def p_length_atom(p: Any) -> None:
+    """length : NAME
+              | NUMBER"""
+    p[0] = (syntax.Name if isinstance(p[1], str) else syntax.Number)(p[1], span=p.span())
+
+
+def p_length_call(p: Any) -> None:
+    "length : NAME LPAREN length COMMA length RPAREN"
+    pair = syntax.Pair(p[3], p[5], span=p.span(3, 5))
+    p[0] = syntax.Apply(syntax.Name(p[1], span=p.span(1, 1)), pair, span=p.span())
+
+
+def p_length_parentheses(p: Any) -> None:
+    "length : LPAREN length RPAREN"
+    p[0] = p.widened(p[2])
 
 
 def p_type_tuple(p: Any) -> None:
@@ -377,6 +423,14 @@ def p_type_tuple(p: Any) -> None:
 def tuple_type(types: list[syntax.TypeExp], p: Any) -> syntax.TypeExp:
     """Return the tuple type, nested to the right."""
     return nest_right(types, lambda first, second: syntax.TypePair(first, second, span=p.span()))
+
+
+def refuse_lengths(type_: syntax.TypeExp) -> None:
+    """Refuse lengths in a type that is not that of an argument or a result."""
+    for found in sequences(type_):
+        if found.length is not None or found.uniform:
+            raise NessieError("lengths are told of a function's arguments and result",
+                              *([(found.span, "not here")] if found.span else []))
 
 
 def appended(p: Any) -> list[Any]:

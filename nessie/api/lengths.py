@@ -1,0 +1,60 @@
+"""Arguments and results of functions whose types tell lengths.
+
+A function's type is the declared one or, of `function.at(type)`, the one that is asked for. Where rows are due whose
+lengths are a formula, an array of all their elements may be given.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from nessie.api.options import a_text
+from nessie.api.values.datatypes import Datatypes
+from nessie.api.values.taking import Taken, one
+from nessie.arguments.with_lengths import Due, packed
+from nessie.base.source import Source
+from nessie.base.system.memory import MemoryBudget
+from nessie.base.types import Type
+from nessie.lengths.layouts import check
+from nessie.lengths.values import Given, Told, due_type, is_packed, may_be_packed, shaped, stands_for
+from nessie.session.session import Session
+from nessie.syntax import nodes as syntax
+from nessie.syntax.parser import parse_type
+from nessie.syntax.types import tells_lengths
+from nessie.typing.signatures import to_type
+
+
+def parsed(session: Session, text: str) -> syntax.TypeExp:
+    """The type in this text, if it is one of the program."""
+    written = parse_type(Source("type", a_text(text, "a type")))
+    to_type(written, {}, session.environment, None)
+    check(written)
+    return written
+
+
+def vectors(datatypes: Datatypes, due: Due, given: Sequence[Any]) -> list[Type | None]:
+    """The types that are due: those of vectors where vectors are given for rows."""
+    types = list(due.types)
+    for place, (part, type_) in enumerate(zip(due.parts, due.types)):
+        if type_ is not None and may_be_packed(part) and \
+                is_packed(part, one(datatypes, "", given[place], None, MemoryBudget()).type):
+            types[place] = packed(type_)
+    return types
+
+
+def in_form(taken: Taken, due: Due, told: Told) -> Taken:
+    """The arguments in the forms that their types tell. Of arguments of other types, inference will say so."""
+    if not due.parts or not all(map(stands_for, due.parts, taken.types)):
+        return taken
+    given = [Given(f"argument {number}", part, argument.type, argument.value)
+             for number, (part, argument) in enumerate(zip(due.parts, taken.arguments, strict=True), 1)]
+    return replace(taken, arguments=tuple([
+        replace(argument, value=value, type=due_type(shape.written, shape.type))
+        for argument, shape, value in zip(taken.arguments, given, shaped(given, told), strict=True)]))
+
+
+def check_result(written: syntax.TypeExp, told: Told, value: Any, type_: Type) -> None:
+    """Raise NessieError for a result that is not as long as its type tells."""
+    if tells_lengths(written):
+        shaped([Given("the result", written, type_, value)], told)

@@ -1,0 +1,85 @@
+"""Arguments of a type that tells their lengths.
+
+A vector may stand for rows whose lengths are a formula. So such an argument is first asked whether it is rows or a
+vector. The values are compared with the type once all are there (nessie.lengths.values).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nessie.arguments.types import GivenArgument, Parameters, Written, solved
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError
+from nessie.base.types import Pair, Seq, Type, match_types, nest_right, show_type
+from nessie.files.parts import Misfit
+from nessie.lengths.layouts import check
+from nessie.lengths.values import is_packed, may_be_packed
+from nessie.session.session import Session
+from nessie.syntax import nodes as syntax
+from nessie.syntax.types import tells_lengths
+from nessie.typing.signatures import to_type
+
+
+@dataclass(frozen=True)
+class Due:
+    """What is due for the arguments of a call: their types, as far as they are known, and as written; `parts` are empty
+    where no lengths are told. `result`: the type of the result, as written."""
+    types: list[Type | None]
+    parts: list[syntax.TypeExp]
+    result: syntax.TypeExp | None = None
+
+    def of(self, places: Sequence[int]) -> Due:
+        """What is due for the arguments at these places."""
+        return Due([self.types[place] for place in places], [self.parts[place] for place in places if self.parts],
+                   self.result)
+
+
+def due(session: Session, function: str, count: int, asked: syntax.TypeExp | None, takes: str) -> Due:
+    """What is due for `count` arguments of the function, by its own type and by the one that the user asks for."""
+    wanted = session.parameter_types(function, count)
+    declared = session.declared(function)
+    if asked is None:
+        argument, result = (None, None) if declared is None else (declared.argument, declared.result)
+        if declared is not None:
+            check(declared)
+        return Due(wanted, session.parts_of(function, argument, count) if argument and tells_lengths(argument) else [],
+                   result if result and tells_lengths(result) else None)
+    check(asked)
+    parts = session.parts_of(function, asked, count)
+    types: list[Type | None] = [to_type(part, {}, session.environment, None) for part in parts]
+    known = [type_ for type_ in types if type_ is not None]
+    own = [type_ for type_ in wanted if type_ is not None]
+    asked_type = nest_right(known, Pair)
+    if len(types) < count or (len(own) == count and match_types(nest_right(own, Pair), asked_type) is None):
+        raise NessieError(f"{takes}, and the type is {show_type(asked_type, False)}",
+                          *([(asked.span, "")] if asked.span else []))
+    return Due(types, parts if tells_lengths(asked) else [])
+
+
+def as_given(given: Sequence[GivenArgument], due: Due, wanted: Parameters) -> list[Type | None]:
+    """The types that are due for these arguments: those of vectors where vectors stand for rows."""
+    if not due.parts:
+        return due.types
+    return [packed(type_) if type_ is not None and is_vector(one, part, type_, wanted) else type_
+            for one, part, type_ in zip(given, due.parts, due.types, strict=True)]
+
+
+def is_vector(given: GivenArgument, written: syntax.TypeExp, type_: Type, wanted: Parameters) -> bool:
+    """Is the argument a vector where these rows are due?"""
+    if not may_be_packed(written):
+        return False
+    if isinstance(given.held, Written):
+        return is_packed(written, given.held.type)
+    for asked, vector in ((type_, False), (packed(type_), True)):
+        try:
+            solved([given], [asked], wanted.content)
+            return vector
+        except Misfit:
+            continue
+    return False
+
+
+def packed(type_: Type) -> Type:
+    """The type of the elements of such rows, one after another."""
+    assert isinstance(type_, Seq)
+    return type_.element

@@ -1,0 +1,6 @@
+"""Types that tell how long sequences are: [float; n], [i < n => [float; i + 1]], [uniform [float]].
+
+    formulas    lengths as formulas: what they may be, as code, as numbers
+    layouts     how arguments of such types lie in memory
+    values      checks that values have the lengths, and gives them the form
+"""

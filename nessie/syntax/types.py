@@ -1,0 +1,37 @@
+"""Written types: the sequences in them, and whether lengths are told."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nessie.syntax import nodes as syntax
+
+
+def sequences(written: syntax.TypeExp) -> Iterator[syntax.TypeSeq]:
+    """Yield the sequences in a type, each before those inside it."""
+    match written:
+        case syntax.TypeSeq(element):
+            yield written
+            yield from sequences(element)
+        case syntax.TypePair(first, second) | syntax.TypeFun(first, second):
+            yield from sequences(first)
+            yield from sequences(second)
+        case syntax.TypeName(_, arguments):
+            for argument in arguments:
+                yield from sequences(argument)
+
+
+def tells_lengths(written: syntax.TypeExp | None) -> bool:
+    """Does the type tell how long any sequence is?"""
+    return written is not None and any(one.length is not None or one.uniform for one in sequences(written))
+
+
+def without_lengths(written: syntax.TypeExp) -> syntax.TypeExp:
+    """Return the type alone."""
+    match written:
+        case syntax.TypeSeq(element):
+            return syntax.TypeSeq(without_lengths(element), span=written.span)
+        case syntax.TypePair(first, second):
+            return syntax.TypePair(without_lengths(first), without_lengths(second), span=written.span)
+        case syntax.TypeFun(first, second):
+            return syntax.TypeFun(without_lengths(first), without_lengths(second), span=written.span)
+    return written
