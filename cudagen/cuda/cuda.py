@@ -47,6 +47,7 @@ from nessie.cudagen.loops.nodes import (
     Op,
     Parameter,
     Pause,
+    Peers,
     Return,
     Set,
     Shared,
@@ -217,8 +218,10 @@ class FunctionPrinter:
             case Atomic(array=array, result=str() as result):
                 type_ = self.types[array]
                 return f"const {TYPES[type_]} {self.bind(result, type_)} = {self.atomic(statement)}"
-            case Pause() | Barrier():
-                return "__nanosleep(20)" if isinstance(statement, Pause) else "__syncthreads()"
+            case Pause():
+                return "__nanosleep(20)"
+            case Barrier(warp):
+                return "__syncwarp()" if warp else "__syncthreads()"
             case Return(values):
                 listed = ", ".join([self.text(v) for v in values])
                 return f"return {{{listed}}}" if len(values) > 1 else f"return {listed}".rstrip()
@@ -266,6 +269,8 @@ class FunctionPrinter:
         match atomic.op, type_:
             case ("add", "float"):
                 return f"atomicAdd({place}, {value})"
+            case ("add", "uint32"):
+                return f"atomicAdd({place}, (unsigned)({value}))"
             case "max", ("float" | "bool"):
                 return f"atomic_{type_}_max({place}, {value})"
             case "max", "char":
@@ -320,6 +325,8 @@ class FunctionPrinter:
                 return self.load(exp)
             case Shuffle(name, offset, mode):
                 return self.shuffle(name, offset, mode)
+            case Peers(name, bits):
+                return Piece(f"lanes_alike({self.names[name]}, {bits})", "int", bits=WARP)
             case Vote(name):
                 return Piece(f"(long long)__ballot_sync({MASK}, {self.names[name]})", "int", UNARY, WARP)
             case Op("select", arguments):

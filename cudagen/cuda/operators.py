@@ -192,6 +192,25 @@ static __device__ __forceinline__ void atomic_float_max(double *place, double va
     "atomic_bool_max": ordered("void atomic_bool_max(bool *place, bool value)", "st.relaxed.gpu.global.u8 [%0], %1;",
                                f': {PLACE}, "r"(1)', "if (value) __atomic_store_n(place, true, __ATOMIC_RELAXED);",
                                before="if (value)"),
+    # In PTX, as compilers would test bits of 64.
+    "lanes_alike": """\
+static __device__ __forceinline__ long long lanes_alike(long long value, int bits) {
+  unsigned alike = 0xffffffffu;
+  for (int bit = 0; bit < bits; bit++) {
+    unsigned votes;
+#ifdef __CUDA_ARCH__
+    asm volatile("{ .reg .pred set; and.b32 %0, %1, %2; setp.ne.u32 set, %0, 0; "
+                 "vote.sync.ballot.b32 %0, set, 0xffffffff; @!set not.b32 %0, %0; }"
+                 : "=r"(votes) : "r"((unsigned)value), "r"(1u << bit));
+#else
+    const bool set = ((unsigned)value >> bit & 1) != 0;
+    votes = __ballot_sync(0xffffffffu, set);
+    votes = set ? votes : ~votes;
+#endif
+    alike &= votes;
+  }
+  return (long long)alike;
+}""",
     "wrap_add": wrapping("wrap_add", "+"),
     "wrap_sub": wrapping("wrap_sub", "-"),
     "wrap_mul": wrapping("wrap_mul", "*"),

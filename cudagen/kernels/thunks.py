@@ -177,7 +177,7 @@ def branch(code: Code, tables: Tables, exp: ir.If) -> tuple[Value, ...]:
 
 def computes(statements: list[loops.Stmt]) -> bool:
     """Does nothing but give names to what operators make? Operators are total, so that may run at any time."""
-    return all(isinstance(s, loops.Let) and not any(isinstance(e, (loops.Load, loops.Shuffle, loops.Vote))
+    return all(isinstance(s, loops.Let) and not any(isinstance(e, (loops.Load, loops.Shuffle, loops.Vote, loops.Peers))
                                                     for e in parts(s.value)) for s in statements)
 
 

@@ -46,7 +46,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 CALLED = ("device", "apart")
 SCALARS = ("int", "float", "bool", "char")
 ELEMENTS = (*SCALARS, *WIDE)
-ATOMIC_TYPES = {"add": ("int", "float"), "exchange": ("int", "float"),
+ATOMIC_TYPES = {"add": ("int", "float", "uint32"), "exchange": ("int", "float"),
                 "min": ("int",), "max": SCALARS, "cas": ("int",)}
 
 
@@ -232,6 +232,9 @@ class FunctionCheck:
             only_cuda(scope, f"atomic max of {type_}")
             seen_by_all(scope, f"atomic max of {type_}", statement.array)
             require(statement.result is None, f"atomic max of {type_} has no result")
+        if type_ == "uint32":
+            only_cuda(scope, "atomic add of uint32")
+            require(statement.result is None, "atomic add of uint32 has no result")
         if statement.ordered:
             only_cuda(scope, "ordered")
             seen_by_all(scope, "ordered", statement.array)
@@ -239,7 +242,7 @@ class FunctionCheck:
         require((statement.op == "cas") == (statement.compare is not None), "cas, and only cas, compares")
         for value in (statement.value, statement.compare):
             if value is not None:
-                want("value of an atomic", type_of(value, scope), type_)
+                want("value of an atomic", type_of(value, scope), wide(type_))
         if statement.result is not None:
             self.scalar(statement.result, type_, scope)
 

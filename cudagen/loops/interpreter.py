@@ -40,6 +40,7 @@ from nessie.cudagen.loops.nodes import (
     Op,
     Part,
     Pause,
+    Peers,
     Return,
     Set,
     Shared,
@@ -160,8 +161,7 @@ class Block:
             lanes = self.waits[first:first + WARP]
             if all(w is not None and w.lane is not None and w.at is lanes[0].at for w in lanes):  # type: ignore[union-attr]
                 for lane, wait in enumerate(lanes):
-                    self.told[first + lane] = (votes(lanes) if isinstance(lanes[0].at, Vote)     # type: ignore[union-attr]
-                                               else heard(lanes, wait.lane))                     # type: ignore[union-attr]
+                    self.told[first + lane] = told(lanes, wait)
                     self.waits[first + lane] = TURN
                 opened = True
         return opened
@@ -172,6 +172,16 @@ class Block:
             return False
         self.waits = [TURN] * len(self.waits)
         return True
+
+
+def told(lanes: Sequence[Wait | None], own: Wait | None) -> Scalar | None:
+    """What a lane hears where all lanes of its warp have met."""
+    match own:
+        case Wait(Vote()):
+            return votes(lanes)
+        case Wait(Peers(_, bits), shown):
+            return peers(lanes, shown, bits)
+    return heard(lanes, own.lane if own is not None else None)
 
 
 def heard(lanes: Sequence[Wait | None], lane: int | None) -> Scalar | None:
@@ -185,6 +195,12 @@ def heard(lanes: Sequence[Wait | None], lane: int | None) -> Scalar | None:
 def votes(lanes: Sequence[Wait | None]) -> int:
     """A bit for each lane that shows true."""
     return sum(1 << lane for lane, wait in enumerate(lanes) if wait is not None and wait.shown)
+
+
+def peers(lanes: Sequence[Wait | None], shown: Any, bits: int) -> int:
+    """A bit for each lane that shows the same lowest bits."""
+    return sum(1 << lane for lane, wait in enumerate(lanes)
+               if wait is not None and (int(wait.shown or 0) ^ shown) % (1 << bits) == 0)
 
 
 @dataclass
@@ -246,8 +262,8 @@ class Machine:
                 for value in values:
                     results.append((yield from self.value(value, frame)))
                 return Returned(tuple(results))
-            case Barrier():
-                yield Wait(statement)
+            case Barrier(warp):
+                yield Wait(statement, lane=frame["threadIdx"] % WARP if warp else None)
             case Pause():
                 yield TURN
             case Shared() | Note():
@@ -302,10 +318,10 @@ class Machine:
             frame[f"told {id(exchange)}"] = yield Wait(exchange, frame[exchange.name], lane)
         return self.evaluate(exp, frame)
 
-    def looked_at(self, shuffle: Shuffle | Vote, frame: Frame) -> int:
+    def looked_at(self, shuffle: Shuffle | Vote | Peers, frame: Frame) -> int:
         """The lane whose value the thread gets: its own where the offset leaves the warp."""
         own = frame["threadIdx"] % WARP
-        if isinstance(shuffle, Vote):
+        if not isinstance(shuffle, Shuffle):
             return int(own)
         offset = self.evaluate(shuffle.offset, frame)
         lane = {"down": own + offset, "up": own - offset, "index": offset % WARP}[shuffle.mode]
@@ -325,7 +341,7 @@ class Machine:
             case Op(op, arguments):
                 self.counts.operations[op] += 1
                 return MEANINGS[op](*[self.evaluate(a, frame) for a in arguments])
-            case Shuffle() | Vote():
+            case Shuffle() | Vote() | Peers():
                 return frame[f"told {id(exp)}"]
             case Distance(array):
                 self.far.append(frame[array].elements)
@@ -365,12 +381,12 @@ class Machine:
             raise LoopsError(f"{memory.name}[{index}] lies outside its {len(memory.elements)} elements")
 
 
-def exchanges(exp: Exp) -> list[Shuffle | Vote]:
-    """The shuffles and votes in an expression, in order of evaluation."""
+def exchanges(exp: Exp) -> list[Shuffle | Vote | Peers]:
+    """The shuffles, votes and peers in an expression, in order of evaluation."""
     match exp:
         case Shuffle(_, offset):
             return [*exchanges(offset), exp]
-        case Vote():
+        case Vote() | Peers():
             return [exp]
         case Load(_, index):
             return exchanges(index)

@@ -41,8 +41,8 @@ Invariants (checked by cudagen.loops.check):
     their type; a name lives to the end of the block that binds it;
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
-  - Barrier, Pause, Note, Shuffle, Vote, what acquires or releases and the special names of CUDA occur only in functions
-    of kind 'cuda', FRAME, Part and Distance only in others; Shared only at the top of a body, and in none of kind
+  - Barrier, Pause, Note, Shuffle, Vote, Peers, what acquires or releases and the special names of CUDA occur only in
+    functions of kind 'cuda', FRAME, Part and Distance only in others; Shared only at the top of a body, and in none of kind
     'device';
   - what acquires, releases or is relaxed, and an atomic max of others than ints, is of a parameter, no shared array;
   - a function with results ends every path in Return, and nothing follows a Return.
@@ -105,13 +105,21 @@ class Vote:
 
 
 @dataclass(frozen=True)
+class Peers:
+    """An int with a bit for each lane of the warp, as a Vote has: whether the int `name` has the same lowest bits there,
+    so many of them. All lanes take part; cuda only."""
+    name: str
+    bits: int
+
+
+@dataclass(frozen=True)
 class Distance:
     """How many bytes after the array `start` the array begins; not in 'cuda'."""
     array: str
     start: str
 
 
-Exp = Const | Name | Op | Load | Shuffle | Vote | Distance
+Exp = Const | Name | Op | Load | Shuffle | Vote | Peers | Distance
 
 Written = str                       # the name of an array that the statement writes
 
@@ -196,7 +204,7 @@ class Atomic:
     """array[index] = old op value, in one step; op: 'add' 'min' 'max' 'exchange' 'cas' (with `compare`).
     `result`, if given, is bound to the old value. int arrays; 'add' and 'exchange' on float too; on cuda 'max' on all
     types, but only of ints with a result. `ordered`, of an 'add' of ints on cuda: it releases, as a Store does, and
-    acquires what the others before it have released, as a Load does."""
+    acquires what the others before it have released, as a Load does. 'add' on uint32, too: on cuda, without result."""
     op: str
     array: Written
     index: Exp
@@ -221,7 +229,9 @@ class Pause:
 
 @dataclass(frozen=True)
 class Barrier:
-    """All threads of the block; cuda only."""
+    """All threads of the block wait for each other, and see what the others have written; or, if `warp`, those of the
+    warp; cuda only."""
+    warp: bool = False
 
 
 @dataclass(frozen=True)

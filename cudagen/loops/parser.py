@@ -24,6 +24,7 @@ from nessie.cudagen.loops.nodes import (
     Parameter,
     Part,
     Pause,
+    Peers,
     Return,
     Set,
     Shared,
@@ -142,8 +143,10 @@ class Parser:
             return Return(() if tokens.at(";") else self.separated(self.expression))
         if tokens.accept("note"):
             return Note(tokens.literal("string"))
-        if word_ := tokens.accept("pause", "barrier"):
-            return Pause() if word_ == "pause" else Barrier()
+        if tokens.accept("pause"):
+            return Pause()
+        if tokens.accept("barrier"):
+            return Barrier(tokens.accept("warp") is not None)
         if tokens.accept("release"):
             array = tokens.name()
             return Store(array, self.indexed(self.expression), self.definition(), True)
@@ -256,6 +259,12 @@ class Parser:
             tokens.expect("(")
             (name,) = tokens.listed(tokens.name, ")")
             return Vote(name)
+        if tokens.accept("peers"):
+            tokens.expect("(")
+            name = tokens.name()
+            tokens.expect(",")
+            (bits,) = tokens.listed(tokens.integer, ")")
+            return Peers(name, int(bits))
         if tokens.accept("distance"):
             tokens.expect("(")
             array, start = tokens.listed(tokens.name, ")")

@@ -25,6 +25,7 @@ from nessie.cudagen.loops.nodes import (
     Parameter,
     Part,
     Pause,
+    Peers,
     Return,
     Set,
     Shared,
@@ -47,7 +48,7 @@ LOOSEST, SELECT = -1, 0           # how tightly `? :` binds, below all operators
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*ELEMENTS, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "relaxed", "acquire",
-                      "release", "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote",
+                      "release", "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote", "peers",
                       "inf", "nan", "true", "false"])
 
 
@@ -175,8 +176,8 @@ def show_simple(statement: Stmt) -> str:
             return ("return " + ", ".join(map(show_exp, values))).rstrip()
         case Pause():
             return "pause"
-        case Barrier():
-            return "barrier"
+        case Barrier(warp):
+            return "barrier warp" if warp else "barrier"
         case Note(text):
             return f"note {show_string(text)}"
     raise TypeError(statement)
@@ -195,6 +196,8 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
             return f"shuffle {mode}({word(name)}, {show_exp(offset)})"
         case Vote(name):
             return f"vote({word(name)})"
+        case Peers(name, bits):
+            return f"peers({word(name)}, {bits})"
         case Distance(array, start):
             return f"distance({word(array)}, {word(start)})"
         case Op("select", (condition, then, orelse)):

@@ -8,7 +8,7 @@ from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.base.widths import wide
-from nessie.cudagen.loops.nodes import FRAME, Const, Distance, Exp, Load, Name, Op, Shuffle, Vote
+from nessie.cudagen.loops.nodes import FRAME, Const, Distance, Exp, Load, Name, Op, Peers, Shuffle, Vote
 from nessie.lambda_cu.ops import result_type
 
 SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
@@ -50,6 +50,11 @@ def type_of(exp: Exp, scope: Scope) -> str:
         case Vote(name):
             only_cuda(scope, "Vote")
             want("what is voted on", lookup(name, scope.scalars, "scalar"), "bool")
+            return "int"
+        case Peers(name, bits):
+            only_cuda(scope, "Peers")
+            want("what peers have", lookup(name, scope.scalars, "scalar"), "int")
+            require(0 < bits <= 32, f"peers do not have {bits} bits")
             return "int"
         case Distance(array, start):
             not_cuda(scope, "Distance")

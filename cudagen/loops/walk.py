@@ -15,6 +15,7 @@ from nessie.cudagen.loops.nodes import (
     Load,
     Name,
     Part,
+    Peers,
     Shared,
     Shuffle,
     Stmt,
@@ -42,7 +43,7 @@ def expressions(statement: Stmt) -> tuple[Exp, ...]:
 def names(exp: Exp) -> Iterator[str]:
     for part in parts(exp):
         match part:
-            case Name(name) | Load(name) | Shuffle(name) | Vote(name):
+            case Name(name) | Load(name) | Shuffle(name) | Vote(name) | Peers(name):
                 yield name
             case Distance(array, start):
                 yield from (array, start)

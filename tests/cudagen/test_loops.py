@@ -54,7 +54,7 @@ def expressions() -> st.SearchStrategy[loops.Exp]:
                 st.tuples(inner, inner, inner).map(lambda a: Op("select", a)),
             st.builds(Load, names, inner, st.sampled_from(["", "volatile", "relaxed", "acquire"])),
             st.builds(loops.Shuffle, names, inner, st.sampled_from(["down", "up", "index"])),
-            st.builds(loops.Vote, names))
+            st.builds(loops.Vote, names), st.builds(loops.Peers, names, st.integers(1, 32)))
     return st.recursive(leaves, larger, max_leaves=12)
 
 
@@ -159,6 +159,12 @@ BROKEN = [
     ("cuda f() { int a = 1; int b = shuffle down(a, 1.0); }", "shuffle's offset is float"),
     ("host f() { bool a = true; int b = vote(a); }", "Vote occurs"),
     ("cuda f() { int a = 1; int b = vote(a); }", "what is voted on is int"),
+    ("host f() { int a = 1; int b = peers(a, 8); }", "Peers occurs"),
+    ("cuda f() { bool a = true; int b = peers(a, 8); }", "what peers have is bool"),
+    ("cuda f() { int a = 1; int b = peers(a, 33); }", "peers do not have 33 bits"),
+    ("host f() { barrier warp; }", "Barrier occurs in a function of kind host"),
+    ("host f(writable uint32[] x) { atomic add(x[0], 1); }", "atomic add of uint32 occurs"),
+    ("cuda f(writable uint32[] x) { a = atomic add(x[0], 1); }", "atomic add of uint32 has no result"),
     ("host f(writable float[] x) { atomic max(x[0], 1.0); }", "max of float occurs"),
     ("cuda f(writable char[] x) { a = atomic max(x[0], 'a'); }", "max of char has no result"),
     ("cuda f() { shared float x[3]; atomic max(x[0], 1.0); }", "max of float is not for shared arrays, such as x"),
@@ -323,6 +329,8 @@ def test_a_missing_barrier_shows_in_some_order() -> None:
     "if (threadIdx < 5) { barrier; } else { barrier; }",
     "int a = threadIdx; if (a < 5) { int b = shuffle down(a, 1); }",
     "bool a = threadIdx < 5; if (a) { int b = vote(a); }",
+    "int a = threadIdx; if (a < 5) { int b = peers(a, 1); }",
+    "if (threadIdx < 5) { barrier warp; }",
 ])
 def test_threads_that_wait_apart_are_seen(body: str) -> None:
     with pytest.raises(LoopsError, match="wait at different places"):
@@ -367,6 +375,25 @@ def test_warps_vote() -> None:
         a, b = (sum(2**k for k, lane in enumerate(lanes) if holds(lane))
                 for holds in (lambda lane: lane % 3 == 0, lambda lane: lane < 40))
         assert int(out[t]) == a + b * 2**32
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_warps_find_peers_and_wait_for_each_other(seed: int | None) -> None:
+    text = """cuda f(writable int[] out) {
+        shared uint32 seen[64];
+        int a = threadIdx * threadIdx;
+        seen[threadIdx] = 0;
+        barrier warp;
+        atomic add(seen[threadIdx xor 1], threadIdx);
+        barrier warp;
+        out[threadIdx] = peers(a, 3) + lshift(seen[threadIdx], 32);
+    }"""
+    out = np.zeros(64, np.uint64)
+    launch(parse(text), "f", (out.view(np.int64),), 1, 64, order=None if seed is None else Random(seed))
+    for t in range(64):
+        warp = t // 32 * 32
+        alike = sum(2**k for k in range(32) if (warp + k) ** 2 % 8 == t * t % 8)
+        assert int(out[t]) == alike + (t ^ 1) * 2**32
 
 
 def test_a_thread_may_wait_for_another_blocks_flag() -> None:

@@ -38,6 +38,8 @@ from nessie.cudagen.cuda.device import Gpu
 from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.host import host
 from nessie.cudagen.host.device import NO_FAILURE, Array
+from nessie.cudagen.skeletons.cuda import order
+from nessie.cudagen.skeletons.cuda.small_order import FEW
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser import parse_kernel
 from nessie.pipeline import Job
@@ -153,17 +155,23 @@ def test_many_tiles(device: Gpu, on: str, name: str, kind: str) -> None:
                 np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("n", [0, 1, TILE, TILE + 1, 3 * TILE + 5])
+@pytest.mark.parametrize("n", [0, 1, FEW, FEW + 1, order.TILE, 3 * order.TILE + 5])
+@pytest.mark.parametrize("wanted", ["", " values"])
 @pytest.mark.parametrize("descending", ["", " descending"])
 @pytest.mark.parametrize("base", test_gpu.NUMBERS)
 @pytest.mark.slow
-def test_orders(new_driver: Callable[[], Driver], base: str, descending: str, n: int) -> None:
-    kernel = parse_kernel(f"""kernel K (n : int, xs : [{base}; n]) {{
-        let os = ORDER {{ i => xs[i] using xs }} (n){descending}
-        return os }}""")
+def test_orders(new_driver: Callable[[], Driver], base: str, descending: str, wanted: str, n: int) -> None:
+    kernels = [parse_kernel(f"""kernel K (n : int, xs : [{base}; n]) {{
+        let os = ORDER {{ i => xs[i] using xs }} (n){descending}{more}
+        return os }}""") for more in ("", wanted)]
     given = [n, np.random.default_rng(n).choice(test_gpu.NUMBERS[base], n)]
-    results, _ = test_gpu.launch(gpu_device(program_of(kernel), new_driver()), "K", given)
-    assert results == Meaning(kernel, given).results
+    results, _ = test_gpu.launch(gpu_device(program_of(kernels[1]), new_driver()), "K", given)
+    expected = np.array(Meaning(kernels[0], given).results[0], np.int64)
+    if wanted:
+        ours = np.array([ord(x) for x in results[0]] if base == "char" else results[0], given[1].dtype)
+        assert repr(ours.tolist()) == repr(given[1][expected].tolist())             # zeros have signs
+    else:
+        assert results == [expected.tolist()]
 
 
 # Programs -----------------------------------------------------------------------------------------

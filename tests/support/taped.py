@@ -139,7 +139,7 @@ def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
 # Mistakes ---------------------------------------------------------------------------------------
 
 
-ORDERED = re.compile(r"(\s)(__syncthreads|load_acquire|store_release|atomic_add_ordered)\(")
+ORDERED = re.compile(r"(\s)(__syncthreads|__syncwarp|load_acquire|store_release|atomic_add_ordered)\(")
 BEGINS = re.compile(r'(extern "C" __global__|static __device__) .*?(\w+)\(')
 PLAIN = """
 extern "C" int planted_mistake;
@@ -180,7 +180,7 @@ def planted(text: str) -> tuple[str, list[Mistake]]:
             return f"{indent}(planted_mistake == {number} ? add_plain : atomic_add_ordered)("
         if what == "store_release":
             return f"{indent}linger(), (planted_mistake == {number} ? store_plain : store_release)("
-        return f"{indent}if (planted_mistake != {number}) __syncthreads("
+        return f"{indent}if (planted_mistake != {number}) {what}("
 
     for line in text.splitlines():
         if begins := BEGINS.match(line):

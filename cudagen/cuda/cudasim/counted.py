@@ -69,7 +69,8 @@ class CountingPrinter(cuda.FunctionPrinter):
 
     def simple(self, statement: Stmt) -> str:
         text = super().simple(statement)
-        return f"cudasim_met({self.point('', BARRIER)}), {text}" if isinstance(statement, Barrier) else text
+        of_all = isinstance(statement, Barrier) and not statement.warp
+        return f"cudasim_met({self.point('', BARRIER)}), {text}" if of_all else text
 
     def loop(self, head: str, body: tuple[Stmt, ...]) -> None:
         super().loop("{ cudasim_loop rounds_; " + head, body)

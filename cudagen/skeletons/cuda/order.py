@@ -20,6 +20,7 @@ stability keeps each segment's own order. The host leaves out what has no blocks
 """
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from nessie.base.source import Unsupported
@@ -33,24 +34,26 @@ from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.text import parse
 from nessie.cudagen.skeletons.cpu.order import keys_as_given, order_of, walks_of_keys
 from nessie.cudagen.skeletons.cuda.blocks import WARP, WARPS, grid
+from nessie.cudagen.skeletons.cuda.order_pass import DIGIT, PASS, VALUES, Keys, pass_holes
 from nessie.cudagen.skeletons.cuda.order_text import (
     ABOUT,
+    ALIKE,
+    BACK,
     BITS,
     ENCODE,
     GATHER,
-    PASS,
+    KEPT,
+    LIMITS,
     SCAN,
     SEGMENTS,
     STARTS,
-    pass_holes,
 )
 from nessie.cudagen.skeletons.cuda.small_order import FEW, SMALL
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.lambda_cu import nodes as ir
 
-EACH = 8                                    # elements a thread
+EACH = 16                                   # elements a thread
 TILE = THREADS * EACH
-VALUES = 256                                # of a digit; a thread each
 KEY_PASSES = {"int": 8, "float": 8, "bool": 1, "char": 3}       # digits of a key
 SEGMENT_PASSES = 6                          # digits of a segment's number, which is less than 2**48
 
@@ -72,15 +75,15 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
     keys, modules = given or keys, made[1:] if given else made
     phases = [phase for module in modules for phase in module.plans[0].phases]
     segments = None if not offsets or isinstance(soac.space, ir.Flat) else soac.space.segments
-    sort = Sort(identifier(kernel.name), size, KEY_PASSES[base], 0 if segments is None else SEGMENT_PASSES)
+    sort = Sort(identifier(kernel.name), size, base, keys, result, soac.descending, soac.values, segments is not None)
     if segments is None:
-        sort.small(base, keys, result, soac.descending, soac.values)
-    sort.encode(base, keys, soac.descending)
+        sort.small()
+    sort.encode()
     for number in range(sort.key_passes):
         sort.digit(number, number, sort.tiles)
     if segments is not None:
         sort.by_segment(offsets, integer(segments) if isinstance(segments, int) else loops.Name(segments))
-    sort.result(base, keys, result, soac.values)
+    sort.finish()
     cells = max([module.plans[0].cells for module in made])
     plan = replace(made[0].plans[0], phases=(*phases, *sort.phases), cells=cells,
                    results=(ArrayResult(result),) * len(kernel.returns))
@@ -88,27 +91,34 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
 
 
 class Sort:
-    """The phases of a sort of `size` elements while they are made. Its passes are numbered: those of the keys first."""
+    """The phases of a sort of `size` elements while they are made: of their `values`, or else of positions. Its passes
+    are numbered: those of the keys first."""
 
-    def __init__(self, name: str, size: loops.Exp, key_passes: int, segment_passes: int) -> None:
-        self.name, self.size, self.key_passes, self.passes = name, size, key_passes, key_passes + segment_passes
+    def __init__(self, name: str, size: loops.Exp, base: str, keys: str, result: str, descending: bool, values: bool,
+                 segmented: bool) -> None:
+        self.name, self.size, self.base, self.keys, self.result = name, size, base, keys, result
+        self.values, self.segmented, self.alone = values, segmented, values and not segmented
+        self.key_passes = KEY_PASSES[base]
+        self.passes = self.key_passes + (SEGMENT_PASSES if segmented else 0)
         self.many: loops.Exp = size             # elements that the passes sort
-        self.segmented = segment_passes > 0
-        if not self.segmented:
+        if not segmented:
             self.many = op("*", size, op("min", integer(1), op("/", size, integer(FEW + 1))))
         self.tiles = op("/", op("+", self.many, integer(TILE - 1)), integer(TILE))
         self.places = {"tickets": self.passes * VALUES, "alike": self.passes * (VALUES + 1),
                        "moves": self.passes * (VALUES + 2)}
+        self.type, self.turned = bits_type(base), turned(base, descending)
         scan = SCAN.format(warp=WARP)
+        moved = Keys(self.type, (KEPT if self.alone else BITS)[base], self.turned,
+                     plain(base, descending) if self.alone else "bits", back(base, descending))
         self.functions = [*self.parsed(STARTS, scan=scan),
-                          *self.parsed(PASS, scan=scan, **pass_holes(EACH, WARP, WARPS))]
+                          *self.parsed(PASS, scan=scan, **pass_holes(EACH, WARP, WARPS, moved, self.alone, segmented))]
         self.phases: list[Phase] = []
         self.bits, self.order, self.counts, self.status = [
             f"{name}_{use}" for use in ("bits", "order", "counts", "status")]
 
     def parsed(self, text: str, **holes: object) -> tuple[loops.Function, ...]:
         functions = parse(text.format(name=self.name, tile=TILE, threads=THREADS, values=VALUES, warp=WARP, warps=WARPS,
-                                      unless_stopped=UNLESS_STOPPED, total=self.places["moves"] + self.passes,
+                                      unless_stopped=UNLESS_STOPPED, limits=LIMITS, total=self.places["moves"] + self.passes,
                                       **self.places, **holes)).functions
         return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in functions)
 
@@ -117,26 +127,30 @@ class Sort:
         given = tuple([loops.Name(a) if isinstance(a, str) else a for a in (*arguments, "errors")])
         self.phases.append(Phase(f"{self.name}_{use}", given, blocks, buffers))
 
-    def small(self, base: str, keys: str, result: str, descending: bool, values: bool) -> None:
+    def small(self) -> None:
         """The launch that does all where there are few elements, before those that do nothing then."""
-        type_ = bits_type(base)
-        made = type_ if values else "int"
+        made = self.type if self.values else "int"
         self.functions += self.parsed(
-            SMALL, type=type_, code=BITS[base], turned=turned(base, descending), few=FEW, rounds=FEW.bit_length(),
-            result=made, value="keys[position]" if values else "position")
+            SMALL, type=self.type, code=BITS[self.base], turned=self.turned, few=FEW, rounds=FEW.bit_length(),
+            result=made, value="keys[position]" if self.values else "position")
         blocks = op("-", op("min", self.size, integer(1)), op("min", self.many, integer(1)))
-        self.phase("small", (self.size, keys, result), blocks,
-                   (Buffer(result, base if values else "int", self.size),))
+        self.phase("small", (self.size, self.keys, self.result), blocks, (self.result_buffer(),))
 
-    def encode(self, base: str, keys: str, descending: bool) -> None:
+    def result_buffer(self) -> Buffer:
+        return Buffer(self.result, self.base if self.values else "int", self.size)
+
+    def encode(self) -> None:
         self.functions += self.parsed(
-            ENCODE, type=bits_type(base), code=BITS[base], turned=turned(base, descending),
+            ENCODE, type=self.type, code=BITS[self.base], turned=self.turned,
+            parameters="writable int[] bits, " if self.segmented else "", store="bits[i] = turned;" if self.segmented else "",
             counted=counted("turned", self.key_passes), bins=self.key_passes * VALUES)
-        buffers = (*[Buffer(name, "int", op("*", integer(2), self.many)) for name in (self.bits, self.order)],
+        moved = (self.bits,) if self.alone else (self.bits, self.order)
+        buffers = (*[Buffer(name, "int", op("*", integer(2), self.many)) for name in moved],
                    Buffer(self.counts, "int", op("*", integer(self.places["moves"] + self.passes + 1),
                                                  op("min", self.many, integer(1))), 0),
                    Buffer(self.status, "int", op("*", integer(VALUES), self.tiles), 0))
-        self.phase("encode", (self.size, keys, self.bits, self.counts), grid(self.many), buffers)
+        arguments = (self.size, self.keys, *((self.bits,) if self.segmented else ()), self.counts)
+        self.phase("encode", arguments, grid(self.many), buffers)
         self.starts(integer(0), integer(self.key_passes))
 
     def starts(self, first: loops.Exp, last: loops.Exp) -> None:
@@ -145,7 +159,10 @@ class Sort:
 
     def digit(self, number: int, place: int, blocks: loops.Exp) -> None:
         """The pass of this number sorts by the digit at this place, if there are blocks."""
-        arguments = (integer(number), integer(8 * place), self.size, self.bits, self.order, self.counts, self.status)
+        given, made = ((), ()) if self.segmented else ((self.keys,), (self.result,))
+        order = () if self.alone else (self.order,)
+        arguments = (integer(number), integer(DIGIT * place), self.size, *given, self.bits, *order, self.counts, self.status,
+                     *made)
         self.phase("pass", arguments, blocks)
 
     def by_segment(self, offsets: str, segments: loops.Exp) -> None:
@@ -163,14 +180,17 @@ class Sort:
         for place, needs in enumerate(needed):
             self.digit(self.key_passes + place, place, op("*", self.tiles, needs))
 
-    def result(self, base: str, keys: str, result: str, values: bool) -> None:
-        """The keys, or their positions, in order."""
-        self.functions += (
-            self.parsed(GATHER, type=base, parameters=f"{base}[] keys, ", value="keys[position]") if values else
-            self.parsed(GATHER, type="int", parameters="", value="position"))
-        arguments = (self.size, *((keys,) if values else ()), self.order, self.counts, result)
-        buffers = (Buffer(result, base if values else "int", self.size),) if self.segmented else ()
-        self.phase("gather", arguments, grid(self.many), buffers)
+    def finish(self) -> None:
+        """Of segments the keys or their positions, in order; else what is wanted where no pass has left it."""
+        text, value = (GATHER, "position") if self.segmented else (ALIKE, "i")
+        type_, parameters = ("int", "")
+        if self.values:
+            type_, parameters, value = self.base, f"{self.base}[] keys, ", f"keys[{value}]"
+        self.functions += self.parsed(text, type=type_, parameters=parameters, value=value)
+        arguments = (self.size, *((self.keys,) if self.values else ()), *((self.order,) if self.segmented else ()),
+                     self.counts, self.result)
+        self.phase("gather" if self.segmented else "alike", arguments, grid(self.many),
+                   (self.result_buffer(),) if self.segmented else ())
 
 
 def bits_type(base: str) -> str:
@@ -182,6 +202,16 @@ def turned(base: str, descending: bool) -> str:
     """Descending order is that of the complements; what is not a number stays last."""
     last = "code == -1 ? -1 : not(code)" if base == "float" else "not(code)"
     return last if descending else "code"
+
+
+def plain(base: str, descending: bool) -> str:
+    """The bits of which digits are: those of negative zeros are as those of others."""
+    zeros = ("least", "most") if descending else ("most", "least")
+    return "(bits == {} ? {} : bits)".format(*zeros) if base == "float" else "bits"
+
+
+def back(base: str, descending: bool) -> str:
+    return re.sub(r"\bcode\b", "not(bits)" if descending else "bits", BACK[base])
 
 
 def counted(word: str, passes: int, least: str = "") -> str:

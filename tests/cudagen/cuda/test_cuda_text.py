@@ -87,6 +87,8 @@ def kernel(body: str, parameters: str = "int n, int[] xs, writable int[] out") -
     ("release out[n] = n + 1;", "store_release(&out[n], wrap_add(n, 1));"),
     ("a = atomic add ordered(out[0], n);", "const long long a = atomic_add_ordered(&out[0], n);"),
     ("pause;", "__nanosleep(20);"),
+    ("barrier warp;", "__syncwarp();"),
+    ("int a = peers(n, 8) + 1;", "const long long a = lanes_alike(n, 8) + 1;"),
     ('note "what comes next"; int a = 1;', "// what comes next\n  const long long a = 1;"),
     ("int a = volatile out[0];", "const long long a = ((const volatile long long *)out)[0];"),
     ("atomic min(out[n], 3);", "atomicMin(&out[n], (long long)(3));"),
@@ -154,7 +156,8 @@ def test_a_cuda_compiler_takes_every_operator() -> None:
     text = cuda.cuda(operators_module())
     of_memory = {"load_acquire", "load_relaxed", "store_release", "atomic_add_ordered", "atomic_float_max",
                  "atomic_bool_max"}
-    assert {*re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)} == HELPERS.keys() - of_memory
+    of_warps = {"lanes_alike"}
+    assert {*re.findall(r"__forceinline__ [\w ]+ (\w+)\(", text)} == HELPERS.keys() - of_memory - of_warps
     assert complaint(text) == ""
 
 
@@ -162,7 +165,11 @@ def test_a_cuda_compiler_takes_every_statement_of_cuda() -> None:
     module = parse("""
       cuda k(int n, writable int[] cells, writable float[] sums, writable char[] chars, writable bool[] flags) {
         shared float tile[64];
+        shared uint32 words[64];
         int a = threadIdx;
+        words[a] = peers(a, 5);
+        barrier warp;
+        atomic add(words[a xor 1], words[a]);
         float x = float(a);
         char c = 'a';
         tile[a] = x;

@@ -19,6 +19,7 @@
      a  load counts
      b  atomicAdd counts
      c  load counts
+     c  load counts
      d  atomicExch status
      e  load_relaxed status
      f  atomicExch status
@@ -71,7 +72,7 @@ proctype block() {
        begun < TILES && pass <= PASSES -> begun++;                          /* a: a pass that is left out has no blocks */
        tile = counts[pass]; counts[pass] = tile + 1;                    /* b */
 #endif
-       total = 1 << (tile + TILES * (pass - 1))                             /* c: which half elements lie in */
+       total = 1 << (tile + TILES * (pass - 1))                             /* c: where elements lie, and go */
      }
      TELL(OWN, total);                                                  /* d */
      earlier = 0; look = tile - 1;
