@@ -42,8 +42,8 @@ Invariants (checked by cudagen.loops.check):
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
   - Barrier, Pause, Note, Shuffle, Vote, Peers, what acquires or releases and the special names of CUDA occur only in
-    functions of kind 'cuda', FRAME, Part and Distance only in others; Shared only at the top of a body, and in none of kind
-    'device';
+    functions of kind 'cuda', FRAME, Part and Distance only in others; Shared only at the top of a body, and in none of
+    kind 'device';
   - what acquires, releases or is relaxed, and an atomic max of others than ints, is of a parameter, no shared array;
   - a function with results ends every path in Return, and nothing follows a Return.
 Those of plans are in the header of cudagen.loops.plan.
@@ -106,8 +106,8 @@ class Vote:
 
 @dataclass(frozen=True)
 class Peers:
-    """An int with a bit for each lane of the warp, as a Vote has: whether the int `name` has the same lowest bits there,
-    so many of them. All lanes take part; cuda only."""
+    """An int with a bit for each lane of the warp, as a Vote has: whether the int `name` has the same lowest bits
+    there, so many of them. All lanes take part; cuda only."""
     name: str
     bits: int
 

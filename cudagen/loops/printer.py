@@ -48,8 +48,8 @@ LOOSEST, SELECT = -1, 0           # how tightly `? :` binds, below all operators
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*ELEMENTS, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
                       "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "relaxed", "acquire",
-                      "release", "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote", "peers",
-                      "inf", "nan", "true", "false"])
+                      "release", "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote",
+                      "peers", "inf", "nan", "true", "false"])
 
 
 def show(module: Module) -> str:

@@ -118,8 +118,8 @@ class Sort:
 
     def parsed(self, text: str, **holes: object) -> tuple[loops.Function, ...]:
         functions = parse(text.format(name=self.name, tile=TILE, threads=THREADS, values=VALUES, warp=WARP, warps=WARPS,
-                                      unless_stopped=UNLESS_STOPPED, limits=LIMITS, total=self.places["moves"] + self.passes,
-                                      **self.places, **holes)).functions
+                                      unless_stopped=UNLESS_STOPPED, limits=LIMITS,
+                                      total=self.places["moves"] + self.passes, **self.places, **holes)).functions
         return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in functions)
 
     def phase(self, use: str, arguments: tuple[str | loops.Exp, ...], blocks: loops.Exp,
@@ -142,7 +142,8 @@ class Sort:
     def encode(self) -> None:
         self.functions += self.parsed(
             ENCODE, type=self.type, code=BITS[self.base], turned=self.turned,
-            parameters="writable int[] bits, " if self.segmented else "", store="bits[i] = turned;" if self.segmented else "",
+            parameters="writable int[] bits, " if self.segmented else "",
+            store="bits[i] = turned;" if self.segmented else "",
             counted=counted("turned", self.key_passes), bins=self.key_passes * VALUES)
         moved = (self.bits,) if self.alone else (self.bits, self.order)
         buffers = (*[Buffer(name, "int", op("*", integer(2), self.many)) for name in moved],
@@ -161,8 +162,8 @@ class Sort:
         """The pass of this number sorts by the digit at this place, if there are blocks."""
         given, made = ((), ()) if self.segmented else ((self.keys,), (self.result,))
         order = () if self.alone else (self.order,)
-        arguments = (integer(number), integer(DIGIT * place), self.size, *given, self.bits, *order, self.counts, self.status,
-                     *made)
+        arguments = (integer(number), integer(DIGIT * place), self.size, *given, self.bits, *order, self.counts,
+                     self.status, *made)
         self.phase("pass", arguments, blocks)
 
     def by_segment(self, offsets: str, segments: loops.Exp) -> None:

@@ -219,7 +219,9 @@ def lines(each: int, step: int, text: str, indent: str = "  ", **holes: str | tu
     """The text for each of a thread's elements, which are so far apart. A hole may have an expression, a word in it,
     and the word that stands for it, with the element's number."""
     def filled(k: int, hole: str | tuple[str, str, str]) -> str:
-        return hole.replace("{k}", str(k)) if isinstance(hole, str) else re.sub(rf"\b{hole[1]}\b", f"{hole[2]}{k}", hole[0])
+        if isinstance(hole, str):
+            return hole.replace("{k}", str(k))
+        return re.sub(rf"\b{hole[1]}\b", f"{hole[2]}{k}", hole[0])
 
     return f"\n{indent}".join([text.format(k=k, off=k * step, **{name: filled(k, hole) for name, hole in holes.items()})
                                for k in range(each)])
