@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import children
+from nessie.lambda_cu.parts import children, subexpressions
 from nessie.lambda_cu.running.recursion import tail_calls
-from nessie.lambda_cu.scope import free_names
+from nessie.lambda_cu.scope import binds, free_names
 from nessie.lambda_cu.typing import ELEMENTS, SCALARS, Scope, require, shown, type_of, widened
 
 
@@ -36,9 +36,8 @@ def add_new(binder: object, name: str, found: set[str]) -> None:
 
 
 def check_expression(exp: ir.Exp, place: Place) -> None:
-    """Sites exist, tuples have not one item, `_` is not read; no let binds a name that is taken or that a let
+    """Sites exist, tuples have not one item, `_` is not read; no let or fold binds a name that is taken or that one
     around it binds."""
-    names: tuple[str, ...] = ()
     match exp:
         case ir.Fail(site, _):
             require(site in place.sites or place.scope.names.get(site) == "site", f"the program has no site {site}")
@@ -48,12 +47,14 @@ def check_expression(exp: ir.Exp, place: Place) -> None:
             raise IllFormed("_ is read")
         case ir.CallScalar():
             require("_" not in exp.arrays, "_ is read")
-        case ir.Let(names, value, body):
-            check_expression(value, place)
+        case ir.Let() | ir.Fold():
+            for part in children(exp)[:-1]:
+                check_expression(part, place)
+            names, binder = binds(exp), "let" if isinstance(exp, ir.Let) else "fold"
             for name in sorted(distinct((name, exp) for name in names)):
-                require(name not in place.taken, f"let binds {name}, which is bound already")
+                require(name not in place.taken, f"{binder} binds {name}, which is bound already")
             place.taken.update(names)
-            check_expression(body, place)
+            check_expression(exp.body, place)
             place.taken.difference_update(names)
             return
     for part in children(exp):
@@ -78,6 +79,10 @@ def check_thunk(thunk: ir.Thunk, place: Place) -> None:
     place.taken.difference_update(params)
 
 
+def check_no_fold(exp: ir.Exp, where: str) -> None:
+    require(not any(isinstance(e, ir.Fold) for e in subexpressions(exp)), f"a fold is in {where}, outside of thunks")
+
+
 def check_scalar(param: ir.Param) -> None:
     require(param.type in SCALARS, f"the parameter {param.name} is not a scalar")
 
@@ -92,6 +97,7 @@ def check_scalar_function(function: ir.ScalarFunction, functions: Mapping[str, i
     scope = Scope({param.name: param.type for param in function.params if param.name != "_"}, functions)
     scope.names.update((param.name, ir.Array(str(param.type), "_")) for param in function.arrays if param.name != "_")
     check_expression(function.body, Place(scope, taken, sites))
+    check_no_fold(function.body, f"the scalar function {function.name}")
     own = tuple([param.name for param in function.arrays])
     for call in tail_calls(function.body):
         require(call.function != function.name or call.arrays == own,

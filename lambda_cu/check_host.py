@@ -9,7 +9,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.base.widths import wide
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.check_expressions import Place, check_expression, distinct
+from nessie.lambda_cu.check_expressions import Place, check_expression, check_no_fold, distinct
 from nessie.lambda_cu.layout import parameters
 from nessie.lambda_cu.scope import results as results_of
 from nessie.lambda_cu.scope import statements
@@ -105,6 +105,7 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
             bind_all(results, host)
         case ir.HostLet(result, value):
             check_expression(value, host)
+            check_no_fold(value, f"the let of {result.name}")
             type_ = scalar_type(value, host.scope)
             if wide(type_) != result.type:
                 raise IllFormed(f"{result.name} : {show_type(result.type)} is bound to a value of {type_}")

@@ -108,8 +108,21 @@ class Let(KeepsHash):
 
 
 @dataclass(frozen=True)
+class Fold(KeepsHash):
+    """fold j < n from x = e in b: x is e, and then, for each j = 0 .. n-1 in order, what b makes of it; fold j < n from
+    (x, y) = (e, f) in b goes on with a tuple. A loop of the index's own thread, in thunks only; n may be negative,
+    which is as 0."""
+    index: str
+    count: Exp
+    names: tuple[str, ...]
+    start: Exp
+    body: Exp
+
+
+@dataclass(frozen=True)
 class Tuple(KeepsHash):
-    """Only as a thunk's result, a branch or body of one, a let's value, or a scalar function's result."""
+    """Only as a thunk's result, a branch or body of one, a let's value, what a fold begins with, or a scalar function's
+    result."""
     items: tuple[Exp, ...]
 
 
@@ -130,7 +143,7 @@ class CallScalar(KeepsHash, Located):
     arrays: tuple[str, ...] = ()
 
 
-Exp = Const | Var | Op | Read | If | Let | Tuple | Fail | CallScalar
+Exp = Const | Var | Op | Read | If | Let | Fold | Tuple | Fail | CallScalar
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Substitution and renaming. Nothing is captured: a let that would bind a name of what comes in is renamed."""
+"""Substitution and renaming. Nothing is captured: what a let or a fold binds is renamed if what comes in has the name.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -7,8 +8,8 @@ from dataclasses import replace
 from nessie.base.names import Names
 from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, THUNKS, map_children, subexpressions
-from nessie.lambda_cu.scope import bound_names, free_names
+from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, THUNKS, children, map_children, subexpressions
+from nessie.lambda_cu.scope import binds, bound_names, free_names
 
 # Expressions ------------------------------------------------------------------------------------
 
@@ -29,15 +30,26 @@ def _substitute(exp: ir.Exp, mapping: Mapping[str, ir.Exp], clashing: set[str], 
             return ir.Read(as_name(mapping.get(array, ir.Var(array))), _substitute(index, mapping, clashing, names))
         case ir.CallScalar(arrays=(_, *_)):
             exp = replace(exp, arrays=tuple([as_name(mapping.get(array, ir.Var(array))) for array in exp.arrays]))
-        case ir.Let(bound, value, body):
+        case ir.Let() | ir.Fold():
+            bound = binds(exp)
             renamed = {name: names.fresh(name) for name in bound if name in clashing}
             inner = {name: value for name, value in mapping.items() if name not in bound} \
                 if renamed or not mapping.keys().isdisjoint(bound) else mapping
             if renamed:
                 inner = {**inner, **{old: ir.Var(new) for old, new in renamed.items()}}
-            return ir.Let(tuple(renamed.get(name, name) for name in bound),
-                          _substitute(value, mapping, clashing, names), _substitute(body, inner, clashing, names))
+            outside = [_substitute(part, mapping, clashing, names) for part in children(exp)[:-1]]
+            return binding(exp, renamed, outside, _substitute(exp.body, inner, clashing, names))
     return map_children(exp, lambda part: _substitute(part, mapping, clashing, names))
+
+
+def binding(exp: ir.Let | ir.Fold, renamed: Mapping[str, str], outside: list[ir.Exp], body: ir.Exp) -> ir.Exp:
+    """The let or fold with other names, and other parts before the body."""
+    names = tuple([renamed.get(name, name) for name in exp.names])
+    if isinstance(exp, ir.Let):
+        (value,) = outside
+        return ir.Let(names, value, body)
+    count, start = outside
+    return ir.Fold(renamed.get(exp.index, exp.index), count, names, start, body)
 
 
 def as_name(exp: ir.Exp) -> str:
@@ -53,8 +65,8 @@ def all_names(exp: ir.Exp) -> set[str]:
         match e:
             case ir.Var(name) | ir.Read(name, _):
                 names.add(name)
-            case ir.Let(bound, _, _):
-                names.update(bound)
+            case ir.Let() | ir.Fold():
+                names.update(binds(e))
             case ir.CallScalar():
                 names.update(e.arrays)
     return names
@@ -67,7 +79,7 @@ def rename(exp: ir.Exp, mapping: Mapping[str, str]) -> ir.Exp:
 
 
 def freshen(exp: ir.Exp, names: Names, mapping: Mapping[str, str] | None = None) -> ir.Exp:
-    """The expression with all its let-bound names fresh (and free names renamed by the mapping)."""
+    """The expression with all names that it binds fresh (and free names renamed by the mapping)."""
     return _freshen(exp, names, dict(mapping or {}))
 
 
@@ -79,14 +91,15 @@ def _freshen(exp: ir.Exp, names: Names, renamed: dict[str, str]) -> ir.Exp:
             return ir.Read(renamed.get(array, array), _freshen(index, names, renamed))
         case ir.CallScalar(arrays=(_, *_)):
             exp = replace(exp, arrays=tuple([renamed.get(array, array) for array in exp.arrays]))
-        case ir.Let(bound, value, body):
-            value = _freshen(value, names, renamed)
+        case ir.Let() | ir.Fold():
+            outside = [_freshen(part, names, renamed) for part in children(exp)[:-1]]
+            bound = binds(exp)
             outer = {name: renamed.get(name) for name in bound}
             renamed.update((name, names.fresh(name)) for name in bound if name != "_")
-            fresh = tuple(renamed.get(name, name) for name in bound)
-            body = _freshen(body, names, renamed)
+            result = binding(exp, {name: renamed.get(name, name) for name in bound}, outside,
+                             _freshen(exp.body, names, renamed))
             restore(renamed, outer)
-            return ir.Let(fresh, value, body)
+            return result
     return map_children(exp, lambda part: _freshen(part, names, renamed))
 
 

@@ -21,7 +21,7 @@ LEAVES = frozenset({ir.Const, ir.Var, ir.Fail})
 
 
 def free_names(exp: ir.Exp) -> tuple[str, ...]:
-    """The scalars and arrays that the expression mentions where none of its lets binds them."""
+    """The scalars and arrays that the expression mentions where none of its lets and folds binds them."""
     known: tuple[str, ...] | None = vars(exp).get(FREE_NAMES)
     if known is None:
         found: dict[str, None] = {}
@@ -31,17 +31,18 @@ def free_names(exp: ir.Exp) -> tuple[str, ...]:
 
 
 def note_free_names(exp: ir.Exp, found: dict[str, None], bound: dict[str, int]) -> None:
-    """Add those of a part. `bound`: how many lets around it bind a name."""
+    """Add those of a part. `bound`: how many lets and folds around it bind a name."""
     kind = type(exp)
     if isinstance(exp, ir.Var):
         if not bound.get(exp.name):
             found[exp.name] = None
-    elif isinstance(exp, ir.Let):
-        note_free_names(exp.value, found, bound)
-        for name in exp.names:
+    elif isinstance(exp, ir.Let | ir.Fold):
+        for part in children(exp)[:-1]:
+            note_free_names(part, found, bound)
+        for name in binds(exp):
             bound[name] = bound.get(name, 0) + 1
         note_free_names(exp.body, found, bound)
-        for name in exp.names:
+        for name in binds(exp):
             bound[name] -= 1
     elif kind not in LEAVES:
         if isinstance(exp, ir.Read) and not bound.get(exp.array):
@@ -52,9 +53,19 @@ def note_free_names(exp: ir.Exp, found: dict[str, None], bound: dict[str, int]) 
             note_free_names(part, found, bound)
 
 
+def binds(exp: ir.Exp) -> tuple[str, ...]:
+    """The names that a let or a fold binds in its body, which is the last of its parts."""
+    match exp:
+        case ir.Let(names):
+            return names
+        case ir.Fold(index, _, names):
+            return index, *names
+    return ()
+
+
 def bound_names(exp: ir.Exp) -> tuple[str, ...]:
-    """The names that lets inside the expression bind."""
-    return tuple(dict.fromkeys(name for e in subexpressions(exp) if isinstance(e, ir.Let) for name in e.names))
+    """The names that lets and folds inside the expression bind."""
+    return tuple(dict.fromkeys(name for e in subexpressions(exp) for name in binds(e)))
 
 
 def reads(exp: ir.Exp) -> tuple[ir.Read, ...]:

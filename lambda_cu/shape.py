@@ -101,6 +101,15 @@ class Writer:
                 self.expression(body)
                 self.depth = depth
                 return
+            case ir.Fold(index, count, names, start, body):
+                words += ("fold", len(names))
+                self.expression(count)
+                self.expression(start)
+                depth = self.depth
+                self.bind((index, *names))
+                self.expression(body)
+                self.depth = depth
+                return
             case ir.Fail(site, type_):
                 words += ("fail", self.numbers[site] if site in self.sites else site, type_)
             case ir.Op(op, _):

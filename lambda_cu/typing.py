@@ -4,7 +4,7 @@ An expression has a tuple of scalar types, of one item unless it is a tuple. Wha
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -58,6 +58,8 @@ def type_of(exp: ir.Exp, scope: Scope) -> Types:
             return if_types(exp, scope)
         case ir.Let():
             return let_types(exp, scope)
+        case ir.Fold():
+            return fold_types(exp, scope)
         case ir.Tuple(items):
             return tuple([scalar_type(item, scope) for item in items])
         case ir.Fail(_, name):
@@ -86,12 +88,28 @@ def if_types(exp: ir.If, scope: Scope) -> Types:
 
 
 def let_types(exp: ir.Let, scope: Scope) -> Types:
-    """The scope is changed for the body and then restored, so that long chains of lets take linear time."""
     types = type_of(exp.value, scope)
     require(len(types) == len(exp.names), f"let ({', '.join(exp.names)}) binds a value of {len(types)} components")
-    outer = {name: scope.names.get(name) for name in exp.names}
-    scope.names.update((name, type_) for name, type_ in zip(exp.names, types, strict=True) if name != "_")
-    result = type_of(exp.body, scope)
+    return types_inside(exp.body, zip(exp.names, types, strict=True), scope)
+
+
+def fold_types(exp: ir.Fold, scope: Scope) -> Types:
+    """What goes round is as wide as values are computed with."""
+    require(scalar_type(exp.count, scope) == "int", "the count of a fold is not an int")
+    types = widened(type_of(exp.start, scope))
+    require(len(types) == len(exp.names), f"fold ({', '.join(exp.names)}) begins with {len(types)} components")
+    found = types_inside(exp.body, [(exp.index, "int"), *zip(exp.names, types, strict=True)], scope)
+    require(widened(found) == types, f"a fold begins with {shown(types)}, but goes on with {shown(found)}")
+    return types
+
+
+def types_inside(body: ir.Exp, bound: Iterable[tuple[str, str]], scope: Scope) -> Types:
+    """The types of a body for which these names are bound. The scope is changed for the body and then restored, so
+    that long chains of lets take linear time."""
+    inner = dict(bound)
+    outer = {name: scope.names.get(name) for name in inner}
+    scope.names.update((name, type_) for name, type_ in inner.items() if name != "_")
+    result = type_of(body, scope)
     for name, type_or_none in outer.items():
         if type_or_none is None:
             scope.names.pop(name, None)

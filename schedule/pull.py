@@ -38,7 +38,7 @@ from nessie.lambda_cu.passes.lets import tidy_kernels
 from nessie.lambda_cu.passes.simplify import drop_uncalled
 from nessie.schedule.cost.profiles import CPU, Profile
 from nessie.schedule.fuse import as_written
-from nessie.schedule.graph.arithmetic import cheap_work, operation_counts
+from nessie.schedule.graph.arithmetic import cheap_work, evaluated, operation_counts
 from nessie.schedule.graph.build import region_types
 from nessie.schedule.graph.nodes import GATHER, WIDTHS
 from nessie.schedule.graph.regions import Region, RegionStep, rewrite_regions, statement_uses, steps_of
@@ -184,9 +184,11 @@ class Pulling:
         gathered, ordered = Counter[str](), set[str]()
         if step.bind is not None:
             for thunk in thunks(step.bind.soac):
-                for read in scope.reads(thunk.body):
+                for read, times in evaluated(thunk.body):
+                    if not isinstance(read, ir.Read):
+                        continue
                     if self.is_gather(step.bind.soac, thunk, read):
-                        gathered[read.array] += 1
+                        gathered[read.array] += times
                     else:
                         ordered.add(read.array)
         self.gathered[step.name], self.ordered[step.name] = gathered, ordered

@@ -88,6 +88,8 @@ def evaluate(code: Code, tables: Tables, exp: ir.Exp) -> tuple[Value, ...]:
             return (read(code, array, scalar(code, tables, index)),)
         case ir.If():
             return branch(code, tables, exp)
+        case ir.Fold():
+            return fold(code, tables, exp)
         case ir.Tuple(items):
             return tuple([scalar(code, tables, item) for item in items])
         case ir.Fail(site, type_):
@@ -194,6 +196,39 @@ def cheap(statements: list[loops.Stmt], values: tuple[Value, ...]) -> bool:
                 if part.op in COSTLY or seen > CHEAP:
                     return False
     return True
+
+
+# Folds ------------------------------------------------------------------------------------------
+
+
+def fold(code: Code, tables: Tables, exp: ir.Fold) -> tuple[Value, ...]:
+    """A loop with a variable for each name."""
+    count = code.let("count", scalar(code, tables, exp.count))
+    start = evaluate(code, tables, exp.start)
+    names = [code.var(name, v.type, v.exp) for name, v in zip(exp.names, start, strict=True)]
+    index = code.fresh(exp.index)
+    at = Value(loops.Name(index), "int", count.tainted)
+    held = [Value(loops.Name(name), v.type, v.tainted or count.tainted) for name, v in zip(names, start, strict=True)]
+    body, found = round_of(code, tables, exp, at, held)
+    if any([v.tainted for v in found]):                 # so are the names in the next round
+        held = [Value(v.exp, v.type, True) for v in held]
+        body, found = round_of(code, tables, exp, at, held)
+    code.add(loops.For(index, integer(0), count.exp, tuple(body)))
+    return tuple(held)
+
+
+def round_of(code: Code, tables: Tables, exp: ir.Fold, at: Value, held: list[Value]
+             ) -> tuple[list[loops.Stmt], tuple[Value, ...]]:
+    """One round, and what the names become in it."""
+    code.values.update(zip((exp.index, *exp.names), (at, *held), strict=True))
+    with code.block() as body:
+        found = evaluate(code, tables, exp.body)
+        if len(found) > 1:
+            found = tuple([code.let("next", v) for v in found])
+        for variable, v in zip(held, found, strict=True):
+            assert isinstance(variable.exp, loops.Name)
+            code.add(loops.Set(variable.exp.name, v.exp))
+    return body, found
 
 
 # Calls ------------------------------------------------------------------------------------------

@@ -104,6 +104,7 @@ class Normal:
         self.sizes: set[Hashable] = set()
         self.ints: set[str] = set()             # the kernel's ints and arrays of ints
         self.bound: dict[str, Vector | Hashable] = {}
+        self.rounds = 0                         # how many folds are around
 
     # Facts
 
@@ -242,6 +243,8 @@ class Normal:
                 if truth is not None:
                     return self.form(then if truth else orelse)
                 return "if", self.form(condition), self.form(then), self.form(orelse)
+            case ir.Fold():
+                return self.fold(exp)
             case ir.Fail(site, type_):
                 return "fail", site, type_
             case ir.Read(array, index):
@@ -266,6 +269,22 @@ class Normal:
             self.bound.update((name, ("part", at, found)) for at, name in enumerate(names))
         inner = self.form(body)
         return ("after", found, inner) if fails(found) else inner
+
+    def fold(self, exp: ir.Fold) -> Hashable:
+        """In a round, its number is not negative and below the count, and nothing is known of what goes round."""
+        count, start = self.form(exp.count), self.form(exp.start)
+        this: Hashable = ("round", self.rounds)
+        self.bound[exp.index] = vector_of(this)
+        self.bound.update((name, ("carried", self.rounds, at)) for at, name in enumerate(exp.names))
+        self.sizes.add(this)
+        before = list(self.facts)
+        if isinstance(count, frozenset):
+            self.take(difference(dict(count), vector_of(this), 1))
+        self.rounds += 1
+        body = self.form(exp.body)
+        self.rounds -= 1
+        self.facts = before
+        return "fold", count, start, body
 
     def operator(self, op: str, forms: tuple[Hashable, ...]) -> Hashable:
         vectors = [dict(form) for form in forms if isinstance(form, frozenset)]

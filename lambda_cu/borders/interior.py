@@ -21,7 +21,7 @@ from nessie.lambda_cu.borders.ranges import Axis, Ranges, bounds
 from nessie.lambda_cu.parts import children, map_children, subexpressions
 from nessie.lambda_cu.passes.lets import tidy_expression
 from nessie.lambda_cu.rename import substitute
-from nessie.lambda_cu.scope import free_names, thunk
+from nessie.lambda_cu.scope import binds, free_names, thunk
 
 INTS = ("int", "int32")
 Places = tuple[list[Form], list[Form], list[ir.Exp]]     # of an axis
@@ -118,6 +118,10 @@ class Finder:
                 value = self.inner(value, sure)
                 self.note(names, value, sure)
                 return ir.Let(names, value, self.inner(body, sure))
+            case ir.Fold(index, count, names, start, body):
+                count, start = self.inner(count, sure), self.inner(start, sure)
+                self.note_rounds(exp, self.form(count, sure))
+                return ir.Fold(index, count, names, start, self.inner(body, NONE))
             case ir.If(condition, then, orelse):
                 return self.choice(exp, self.inner(condition, sure), then, orelse, sure)
             case ir.Op(op, (_, _)):
@@ -138,6 +142,14 @@ class Finder:
                 self.known[name] = item
         if not self.varying.isdisjoint(free_names(value)):
             self.varying.update(names)
+
+    def note_rounds(self, fold: ir.Fold, count: Form | None) -> None:
+        """Note what a fold binds: the number of a round is below the count."""
+        self.varying.update(binds(fold))
+        self.forms.update((name, None) for name in binds(fold))
+        if count is not None:
+            self.ranges.rounds[ir.Var(fold.index)] = count
+            self.forms[fold.index] = atom(ir.Var(fold.index))
 
     def choice(self, exp: ir.If, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp, sure: int) -> ir.Exp:
         before = self.places()
@@ -292,6 +304,8 @@ class Finder:
         if wanted:
             return None
         axis = next((axis for axis in self.ranges.axes if axis.index in form.terms), None)
+        if not self.ranges.rounds.keys().isdisjoint(form.terms):
+            return None
         if axis is None:
             known = wanted is not None and is_small(a) and is_small(b)
             return self.ranges.ask_not_zero(form) if known else None

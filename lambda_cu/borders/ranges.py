@@ -12,7 +12,7 @@ from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.borders.forms import MOST, Form, expression, minus, moved, scaled, sign
+from nessie.lambda_cu.borders.forms import MOST, Form, expression, minus, moved, plus, scaled, sign
 from nessie.lambda_cu.scope import free_names
 
 TRUE = ir.Const(True, "bool")
@@ -32,14 +32,15 @@ class Axis:
 @dataclass
 class Ranges:
     """The axes of a thunk, the inner one last. `sizes`: the kernel's scalars that are sizes of something; `extents`:
-    those of the space that it walks."""
+    those of the space that it walks; `rounds`: the numbers of rounds of folds, and the folds' counts."""
     axes: tuple[Axis, ...]
     sizes: Collection[ir.Exp]
     extents: set[ir.Exp]
+    rounds: dict[ir.Exp, Form] = field(default_factory=dict)
 
     @property
     def natural(self) -> set[ir.Exp]:
-        return {*self.sizes, *[axis.index for axis in self.axes]}
+        return {*self.sizes, *[axis.index for axis in self.axes], *self.rounds}
 
     def settle(self, form: Form, wanted: bool | None) -> bool | None:
         """Is the form not negative in the interior? `wanted`: what the answer should be; None: whatever suits. None:
@@ -49,16 +50,27 @@ class Ranges:
             return known
         axis = next((axis for axis in reversed(self.axes) if axis.index in form.terms), None)
         if axis is None:
-            return self.ask(form, wanted)
-        if abs(form.multiple(axis.index)) != 1 or not self.outside(form.without(axis.index), axis):
+            return None if wanted is None else self.ask(self.hardest(form, wanted), wanted)
+        forms = [(truth, self.hardest(form, truth)) for truth in (True, False) if wanted in (None, truth)]
+        if abs(form.multiple(axis.index)) != 1 or not all(
+                axis.index in form.terms and self.outside(form.without(axis.index), axis) for _, form in forms):
             return None
-        found = [(truth, *place(form, axis.index, truth)) for truth in (True, False) if wanted in (None, truth)]
+        found = [(truth, *place(form, axis.index, truth)) for truth, form in forms]
         fitting = [(truth, at, begins) for truth, at, begins in found if self.suits(at, begins)]
         if not fitting:
             return None
         truth, at, begins = next((f for f in fitting if f[2] != self.near_end(f[1])), fitting[0])
         (axis.lows if begins else axis.highs).append(at)
         return truth
+
+    def hardest(self, form: Form, truth: bool) -> Form:
+        """The form in the round of folds around in which it is least, or greatest, for it not to be negative, or to
+        be, in all of them."""
+        while (exp := next((exp for exp in form.terms if exp in self.rounds), None)) is not None:
+            rises = form.multiple(exp)
+            last = scaled(moved(self.rounds[exp], -1), rises)
+            form = form.without(exp) if (rises > 0) == truth else plus(form.without(exp), last)
+        return form
 
     def outside(self, form: Form, axis: Axis) -> bool:
         """Is the form known before the axis is walked?"""
@@ -72,10 +84,8 @@ class Ranges:
     def near_end(self, at: Form) -> bool:
         return any(c > 0 and exp in self.sizes for exp, c in at.terms.items())
 
-    def ask(self, form: Form, wanted: bool | None) -> bool | None:
+    def ask(self, form: Form, wanted: bool) -> bool:
         """The form has no index: the interior depends on it."""
-        if wanted is None:
-            return None
         self.condition(ir.Op(">=" if wanted else "<", (expression(form), ZERO)), form)
         return wanted
 

@@ -19,7 +19,7 @@ from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import map_children, map_thunks, subexpressions
-from nessie.lambda_cu.scope import can_fail, failing_functions, kept_items, map_statements, thunk
+from nessie.lambda_cu.scope import binds, can_fail, failing_functions, kept_items, map_statements, thunk
 
 
 def tidy_lets(program: ir.Program) -> ir.Program:
@@ -64,6 +64,8 @@ def without_copies(exp: ir.Exp, known: dict[str, ir.Exp]) -> ir.Exp:
     if isinstance(exp, ir.Var):
         return known.get(exp.name, exp)
     if not isinstance(exp, ir.Let):
+        for name in binds(exp):
+            known.pop(name, None)           # as below
         return without_unit(map_children(exp, lambda part: without_copies(part, known)))
     value = without_copies(exp.value, known)
     match value:

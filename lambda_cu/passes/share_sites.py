@@ -18,7 +18,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions, thunks
 from nessie.lambda_cu.passes.sharing import number_kernels, runs_of, share_kernels
 from nessie.lambda_cu.passes.specialise_sites import SITE, renamed_sites, without_sites
-from nessie.lambda_cu.scope import map_runs, soac_expressions
+from nessie.lambda_cu.scope import bound_names, map_runs, soac_expressions
 
 
 def share_sites(program: ir.Program) -> ir.Program:
@@ -77,5 +77,5 @@ def names_of(kernel: ir.Kernel) -> set[str]:
     for bind in kernel.binds:
         for f in thunks(bind.soac):
             names.update(f.params)
-            names.update(name for part in subexpressions(f.body) if isinstance(part, ir.Let) for name in part.names)
+            names.update(bound_names(f.body))
     return names

@@ -78,6 +78,13 @@ def pick(value: Value, chosen: Any) -> Value:
     return value if value.ndim == 0 else value[chosen]
 
 
+def replaced(value: Value, chosen: Any, new: Value, count: int) -> Value:
+    """Return the value for so many lanes, with a new one in those chosen."""
+    result = np.array(np.broadcast_to(value, count))
+    result[chosen] = new
+    return result
+
+
 def split(condition: Value, then: ir.Exp, orelse: ir.Exp, lanes: Lanes) -> Iterator[tuple[ir.Exp, Lanes]]:
     """Yield each branch that some lanes take, with those lanes; `lanes` itself where all of them take it."""
     if np.all(condition):

@@ -16,7 +16,7 @@ from nessie.base.widths import WIDE
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.reference.calls import Arrays, Called, run_calls
 from nessie.lambda_cu.reference.context import Context
-from nessie.lambda_cu.reference.lanes import Lanes, Values, merged, split
+from nessie.lambda_cu.reference.lanes import Lanes, Values, merged, pick, replaced, split
 from nessie.lambda_cu.reference.operators import MEANINGS, Value
 
 NO_TYPES: Mapping[str, ir.Type] = {}
@@ -50,6 +50,8 @@ class Evaluator:
             case ir.Let(names, value, body):
                 lanes.names.update(zip(names, self.components(value, lanes), strict=True))
                 return self.value(body, lanes)
+            case ir.Fold():
+                return self.fold(exp, lanes)
             case ir.Tuple(items):
                 return tuple([self.value(item, lanes) for item in items])
             case ir.Fail(site, type_):
@@ -88,6 +90,21 @@ class Evaluator:
     def conditional(self, condition: Value, then: ir.Exp, orelse: ir.Exp, lanes: Lanes) -> Any:
         branches = split(condition, then, orelse, lanes)
         return merged([(self.value(branch, some), some) for branch, some in branches], lanes)
+
+    def fold(self, exp: ir.Fold, lanes: Lanes) -> Any:
+        """Go round with all lanes as long as any goes round; the others keep what they have."""
+        counts = self.value(exp.count, lanes)
+        held = self.components(exp.start, lanes)
+        for at in range(int(np.max(counts))):
+            self.context.poll()
+            going = lanes if np.all(counts > at) else lanes.choose(np.flatnonzero(counts > at))
+            going.names[exp.index] = np.int64(at)
+            going.names.update(zip(exp.names, [pick(value, going.chosen) if going is not lanes else value
+                                               for value in held], strict=True))
+            found = self.components(exp.body, going)
+            held = found if going is lanes else tuple([
+                replaced(value, going.chosen, new, len(lanes.index)) for value, new in zip(held, found, strict=True)])
+        return held[0] if len(held) == 1 else held
 
     def call(self, exp: ir.CallScalar, lanes: Lanes) -> Any:
         arguments = tuple([self.value(part, lanes) for part in exp.arguments])

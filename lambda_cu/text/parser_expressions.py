@@ -40,6 +40,8 @@ def whole(text: str | Source, parser: Callable[[Tokens], T]) -> T:
 def expression(tokens: Tokens) -> ir.Exp:
     if tokens.at("let"):
         return let(tokens)
+    if tokens.at("fold"):
+        return fold(tokens)
     if tokens.at("if"):
         return conditional(tokens)
     return infix(tokens, 1)
@@ -47,11 +49,27 @@ def expression(tokens: Tokens) -> ir.Exp:
 
 def let(tokens: Tokens) -> ir.Exp:
     start = tokens.expect("let")
+    names, value = bound(tokens)
+    return tokens.mark(start, ir.Let(names, value, expression(tokens)))
+
+
+def bound(tokens: Tokens) -> tuple[tuple[str, ...], ir.Exp]:
+    """x = e in, or (x, y) = e in."""
     names = tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),)
     tokens.expect("=")
     value = expression(tokens)
     tokens.expect("in")
-    return tokens.mark(start, ir.Let(names, value, expression(tokens)))
+    return names, value
+
+
+def fold(tokens: Tokens) -> ir.Exp:
+    start = tokens.expect("fold")
+    index = tokens.name()
+    tokens.expect("<")
+    count = expression(tokens)
+    tokens.expect("from")
+    names, first = bound(tokens)
+    return tokens.mark(start, ir.Fold(index, count, names, first, expression(tokens)))
 
 
 def conditional(tokens: Tokens) -> ir.Exp:

@@ -14,8 +14,8 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import COMPARISON, LEVELS, OPS
 
 KEYWORDS = frozenset((
-    "let", "in", "if", "then", "else", "fail", "using", "return", "kernel", "function", "scalar", "site", "entry",
-    "run", "call", "data", "true", "false", "inf", "nan", "int", "float", "bool", "char",
+    "let", "in", "fold", "from", "if", "then", "else", "fail", "using", "return", "kernel", "function", "scalar",
+    "site", "entry", "run", "call", "data", "true", "false", "inf", "nan", "int", "float", "bool", "char",
     *filter(str.isalpha, LEVELS)))
 
 PRIMARY = 1 + max(LEVELS.values())        # comparisons do not chain, other infix operators group to the left
@@ -25,6 +25,11 @@ WIDTH, DEEPEST_INDENT = 100, 48
 
 def name(text: str) -> str:
     return show_name(text, KEYWORDS)
+
+
+def bound(names: tuple[str, ...]) -> str:
+    """x, or (x, y)."""
+    return name(names[0]) if len(names) == 1 else f"({', '.join(map(name, names))})"
 
 
 def show_exp(exp: ir.Exp, indent: int = 0) -> str:
@@ -71,6 +76,8 @@ class Writer:
                 return 15 + self.width(condition) + self.width(then) + self.width(orelse)
             case ir.Let(names, value, body):
                 return 12 + sum(map(len, names)) + self.width(value) + self.width(body)
+            case ir.Fold(index, count, names, start, body):
+                return 20 + len(index) + sum(map(len, names)) + sum(map(self.width, (count, start, body)))
             case ir.Tuple(items):
                 return 2 + sum([self.width(item) + 2 for item in items])
             case ir.Fail(site, type_):
@@ -108,6 +115,8 @@ class Writer:
                 self.listed("(", items, ",)" if len(items) == 1 else ")", line, indent)
             case ir.Let():
                 self.let(exp, line, indent)
+            case ir.Fold():
+                self.fold(exp, line, indent)
             case ir.If():
                 self.conditional(exp, line, indent)
 
@@ -127,9 +136,16 @@ class Writer:
         self.pieces.append(end)
 
     def let(self, exp: ir.Let, line: str, indent: int) -> None:
-        bound = name(exp.names[0]) if len(exp.names) == 1 else f"({', '.join(map(name, exp.names))})"
-        self.pieces.append(f"let {bound} = ")
+        self.pieces.append(f"let {bound(exp.names)} = ")
         self.write(exp.value, 0, indent + 2)
+        self.pieces.append(f" in{line or ' '}")
+        self.write(exp.body, 0, indent)
+
+    def fold(self, exp: ir.Fold, line: str, indent: int) -> None:
+        self.pieces.append(f"fold {name(exp.index)} < ")
+        self.write(exp.count, 0, indent + 2)
+        self.pieces.append(f" from {bound(exp.names)} = ")
+        self.write(exp.start, 0, indent + 2)
         self.pieces.append(f" in{line or ' '}")
         self.write(exp.body, 0, indent)
 
@@ -147,7 +163,7 @@ class Writer:
 def strength(exp: ir.Exp) -> int:
     """The level at which the expression holds together."""
     match exp:
-        case ir.Let() | ir.If():
+        case ir.Let() | ir.Fold() | ir.If():
             return 0
         case ir.Op(op, (_, _)):
             return LEVELS.get(op, PRIMARY)

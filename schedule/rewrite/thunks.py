@@ -142,6 +142,9 @@ def read_once(body: ir.Exp, params: Collection[str], names: Names) -> ir.Exp:
             case ir.If(condition, then, orelse):
                 stack += [(orelse, False), (then, False), (condition, always)]
                 continue
+            case ir.Fold():
+                stack += [(exp.body, False), (exp.start, always), (exp.count, always)]
+                continue
         stack += [(part, always) for part in reversed(children(exp))]
     elements = {key: names.fresh(key[0]) for key, count in counts.items() if count > 1 and key in sure}
     if not elements:

@@ -30,6 +30,7 @@ def larger(exps: st.SearchStrategy) -> st.SearchStrategy:
     return st.one_of(
         st.one_of(operators), st.builds(ir.Read, names, exps), st.builds(ir.If, exps, exps, exps),
         st.builds(ir.Let, tuples(names, 1), exps, exps), st.builds(ir.Tuple, tuples(exps)),
+        st.builds(ir.Fold, names, exps, tuples(names, 1), exps, exps),
         st.builds(ir.CallScalar, names, tuples(exps)))
 
 
