@@ -12,8 +12,8 @@
     look_back       decoupled look-back: what all tiles before come to
     last_writes     PERMUTE where the last write wins
     order           ORDER: keys by a walk, then a radix sort
-    order_pass      a pass of the sort over one digit
     order_text      the text of its functions
+    order_pass      the text of a pass
     small_order     the text of the one that sorts few elements by itself
     models/         what blocks tell each other, as models for SPIN
 """

@@ -5,18 +5,20 @@ time, gives the order.
     starts     where the elements with each value of each digit go, the SCAN of the counts; a digit that all elements
                have alike needs no pass
     pass       a tile's elements go where their digit's go, after those of all tiles before it
-    gather     the keys in that order, or the order itself, to the result
+    gather     of segments: the keys in that order, or the order itself, to the result
+    alike      the result, if no pass has moved anything
     small      all of this at once, of few elements without segments: then nothing else is launched
 
-A pass reads and writes each element once. A tile draws its number, ranks its elements, publishes how many it has of
-each value (256 words, of a thread each), adds up what the tiles before it have published, and stores its elements by
-way of shared memory, so that equal digits lie side by side. Words hold a count, the pass, and whether it is the tile's
-own or of all tiles up to it, so that one load tells all and no pass finds what another has left. Ints are added, so
-the order in which tiles are seen does not matter. (Adinets and Merrill: Onesweep, 2022.)
+A pass reads and writes each element once. A tile draws its number, publishes how many elements it has of each value
+(256 words, of a thread each), ranks them into shared memory, where equal digits lie side by side, adds up what the
+tiles before it have published meanwhile, and stores them from there. Words hold a count, the pass, and whether it is
+the tile's own or of all tiles up to it, so that one load tells all and no pass finds what another has left. Ints are
+added, so the order in which tiles are seen does not matter. (Adinets and Merrill: Onesweep, 2022.)
 
-Each pass moves from one half of `bits` and `order` to the other, unless its digit is the same in all elements: `counts`
-tells which half. Of segments, the elements' segments are sorted by afterwards, by as many digits as there are:
-stability keeps each segment's own order. The host leaves out what has no blocks.
+Where keys are wanted, not positions, keys alone are moved. The first pass that moves takes them as they are given, the
+last leaves what is wanted. Between, each moves from one half of `bits` and `order` to the other, unless its digit is
+the same in all elements: `counts` tells which half. Of segments, the elements' segments are sorted by afterwards, by as
+many digits as there are: stability keeps each segment's own order. The host leaves out what has no blocks.
 """
 from __future__ import annotations
 

@@ -125,7 +125,6 @@ PUT = """int peers{k} = peers(digit{k}, 8);
   if (under{k} == 0) {{
     counters[row + digit{k}] = found{k} + ones(peers{k});
   }}
-  barrier warp;
   int slot{k} = found{k} + under{k};
   held[slot{k}] = key{k};"""
 
@@ -185,7 +184,7 @@ def pass_holes(each: int, warp: int, warps: int, keys: Keys, values: bool, segme
     return {"counters": VALUES * warps, "run": warp * each, "most": 2 ** 48 - 1, "order": order, "given": given,
             "made": made, "loads": f"{declared}\n  {loads}",
             "counted": lines(each, warp, COUNT, plain=(keys.plain, "bits", "key")),
-            "puts": lines(each, warp, PUT),
+            "puts": "\n  barrier warp;\n  ".join([PUT.format(k=k) for k in range(each)]),
             "stores": (stores_of_keys(each, threads, keys) if values else
                        stores_of_both(each, warp, threads, "" if segmented else "not(last)"))}
 

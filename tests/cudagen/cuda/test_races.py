@@ -22,6 +22,7 @@ from test_skeletons import cuda_kernel, numbers, segmented_kernel
 from nessie.cudagen import generate
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.skeletons.cuda import look_back as cuda_look_back
+from nessie.lambda_cu.text.parser import parse_kernel
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
@@ -31,8 +32,9 @@ LENGTHS = [1, 0, 5200, 3, 0, 0, 1050, 2, *[7] * 100, 0]        # four tiles have
 FLAT = ("map", "map and its sum", "ordered reduce", "scan", "filter", "partition", "permute last", "permute max",
         "permute max of other types", "scatter survivors", "filter, then map, sum and rank", "errors", "order")
 FEW = "order of few"                    # which one block sorts
+VALUES = "order of values"
 SEGMENTED = ("row sums", "segmented scan", "segmented filter", "prologue, epilogue, sums of all", "order")
-CASES = [*FLAT, FEW, *(f"segments: {name}" for name in SEGMENTED)]
+CASES = [*FLAT, FEW, VALUES, *(f"segments: {name}" for name in SEGMENTED)]
 QUICK = ("segments: segmented filter",)
 SEEDS = (1, 2, 3)
 TRIES = range(1, 13)                # seeds until a mistake is found: some show only where tiles overlap
@@ -63,6 +65,9 @@ def kernels() -> Kernels:
     irregular = ("offs0 : [int; m+1]", "irregular(offs0, m, n)")
     made = {name: (cuda_kernel(name), [LENGTH, numbers(LENGTH)]) for name in FLAT}
     made[FEW] = (cuda_kernel("order"), [700, numbers(700)])
+    made[VALUES] = (parse_kernel("""kernel K (n : int, xs : [int; n]) {
+        let ys = ORDER { i => xs[i] using xs } (n) values
+        return ys }"""), [LENGTH, numbers(LENGTH)])
     made |= {f"segments: {name}": (segmented_kernel(*irregular, WALKS_OF_SEGMENTS[name]),
                                    [n, m, numbers(n), numbers(m, 5), offsets]) for name in SEGMENTED}
     named = {case: f"K{at}" for at, case in enumerate(made)}
