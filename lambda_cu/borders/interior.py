@@ -123,7 +123,7 @@ class Finder:
                 self.note_rounds(exp, self.form(count, sure))
                 return ir.Fold(index, count, names, start, self.inner(body, NONE))
             case ir.If(condition, then, orelse):
-                return self.choice(exp, self.inner(condition, sure), then, orelse, sure)
+                return self.choice(self.inner(condition, sure), then, orelse, sure)
             case ir.Op(op, (_, _)):
                 exp = map_children(exp, lambda part: self.inner(part, sure))
                 assert isinstance(exp, ir.Op)
@@ -151,7 +151,7 @@ class Finder:
             self.ranges.rounds[ir.Var(fold.index)] = count
             self.forms[fold.index] = atom(ir.Var(fold.index))
 
-    def choice(self, exp: ir.If, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp, sure: int) -> ir.Exp:
+    def choice(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp, sure: int) -> ir.Exp:
         before = self.places()
         if fails(then) != fails(orelse):
             truth = self.settled(condition, fails(orelse), sure)

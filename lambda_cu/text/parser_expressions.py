@@ -261,21 +261,14 @@ def layout(tokens: Tokens) -> ir.Layout:
 
 def lengths(tokens: Tokens) -> ir.Lengths:
     """The formula of closed rows: (i) (n) { n - i }."""
-    indices, names = [several_names(tokens) for _ in range(2)]
+    tokens.expect("(")
+    indices = tokens.listed(tokens.name, ")")
+    tokens.expect("(")
+    names = tokens.listed(tokens.name, ")")
     tokens.expect("{")
     exp = expression(tokens)
     tokens.expect("}")
     return ir.Lengths(indices, names, exp)
-
-
-def several_names(tokens: Tokens) -> tuple[str, ...]:
-    found: list[str] = []
-    tokens.expect("(")
-    while not tokens.accept(")"):
-        if found:
-            tokens.expect(",")
-        found.append(tokens.name("a name"))
-    return tuple(found)
 
 
 __all__ = ["constant", "element_type", "expression", "layout", "parse_exp", "parse_thunk", "scalar", "size", "thunk",

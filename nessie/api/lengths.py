@@ -17,7 +17,7 @@ from nessie.base.source import Source
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import Type
 from nessie.lengths.layouts import check
-from nessie.lengths.values import Given, Told, due_type, is_packed, may_be_packed, shaped, stands_for
+from nessie.lengths.values import Given, Told, is_packed, may_be_packed, shaped, stands_for
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_type
@@ -50,8 +50,8 @@ def in_form(taken: Taken, due: Due, told: Told) -> Taken:
     given = [Given(f"argument {number}", part, argument.type, argument.value)
              for number, (part, argument) in enumerate(zip(due.parts, taken.arguments, strict=True), 1)]
     return replace(taken, arguments=tuple([
-        replace(argument, value=value, type=due_type(shape.written, shape.type))
-        for argument, shape, value in zip(taken.arguments, given, shaped(given, told), strict=True)]))
+        replace(argument, value=shape.value, type=shape.type)
+        for argument, shape in zip(taken.arguments, shaped(given, told), strict=True)]))
 
 
 def check_result(written: syntax.TypeExp, told: Told, value: Any, type_: Type) -> None:

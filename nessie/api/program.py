@@ -38,7 +38,6 @@ from nessie.running.world import World
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import parse, read_source
-from nessie.syntax.types import tells_lengths
 from nessie.typing.environment import Entry
 
 CHECKS = Checking(share=0.02)       # the share of this process's compilations that is checked
@@ -144,7 +143,7 @@ class Program:
     def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None,
               asked: syntax.TypeExp | None = None) -> Any:
         target = check_target(target or self._options.target)
-        simple = target == "cpu" and not named and asked is None and not tells_lengths(self._session.declared(function))
+        simple = target == "cpu" and not named and asked is None and self._session.declared(function) is None
         kinds = kinds_of(given) if simple else None
         if kinds is None:
             return self._called(function, given, named, target, asked)[0]
@@ -188,7 +187,7 @@ class Program:
             parameters = self._parameters[key] = self._parameters_of(function, entry, len(given), list(by_name))
         limits = self._calls.limits
         room = MemoryBudget(limits.memory, limits.hints.memory)
-        if asked is None and not tells_lengths(self._session.declared(function)):
+        if asked is None and self._session.declared(function) is None:
             return taken(self._datatypes, given, by_name, parameters, room)
         due = due_for(self._session, function, entry.arity if by_name else len(given), asked, parameters.takes)
         if by_name:

@@ -16,7 +16,7 @@ from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Pair, Type, unnest_right
 from nessie.files import files
 from nessie.files.parts import File
-from nessie.lengths.values import Given, Told, due_type, shaped, stands_for
+from nessie.lengths.values import Given, Told, shaped, stands_for
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_expression
@@ -64,8 +64,8 @@ def words_of(session: Session, entry: str, texts: Sequence[str], asked: syntax.T
             values |= {place: session.value_of(exp) for place, exp in expressions.items()}
             shapes = [Given(one.name, part, types[place], values[place])
                       for place, (one, part) in enumerate(zip(given, wanted.parts, strict=True))]
-            values = dict(enumerate(shaped(shapes, told)))
-            types = [due_type(one.written, one.type) for one in shapes]
+            shapes = shaped(shapes, told)
+            values, types = {place: one.value for place, one in enumerate(shapes)}, [one.type for one in shapes]
         for place, value in values.items():
             expressions[place] = session.hold(f"argument_{place + 1}", value, types[place])
     return Words([expressions[place] for place in range(len(texts))], told, wanted.result)
@@ -75,7 +75,7 @@ def check_result(words: Words, value: Any, type_: Type) -> Any:
     """The result, after its lengths have been compared with those that are declared."""
     if words.result is None:
         return value
-    return shaped([Given("the result", words.result, type_, value)], words.told)[0]
+    return shaped([Given("the result", words.result, type_, value)], words.told)[0].value
 
 
 def parse_argument(place: int, text: str) -> syntax.Exp:

@@ -10,7 +10,7 @@ A square matrix in the place of a triangle gives the beginnings of its rows, whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -76,16 +76,18 @@ def depth_written(written: syntax.TypeExp) -> int:
     return 1 + depth_written(written.element) if isinstance(written, syntax.TypeSeq) else 0
 
 
-def shaped(given: Sequence[Given], told: Told) -> list[Any]:
-    """Return the values in their forms. `told` is extended by what these tell; raise NessieError for one that is not as
-    long as its type tells."""
+def shaped(given: Sequence[Given], told: Told) -> list[Given]:
+    """Return the values in their forms, with the types that these have: rows, where the elements of rows were given.
+    `told` is extended by what they tell; raise NessieError for one that is not as long as its type tells."""
     for one in given:
         if not is_packed(one.written, one.type):
             tell(one.written, one.value, one.name, told)
     cut = [unpacked(one, told) if is_packed(one.written, one.type) else one.value for one in given]
     for one in given:
         tell_of_no_rows(one.written, (), told)
-    return [Shaping(one.name, told).value(one.written, value) for one, value in zip(given, cut, strict=True)]
+    return [replace(one, value=Shaping(one.name, told).value(one.written, value),
+                    type=Seq(one.type) if is_packed(one.written, one.type) else one.type)
+            for one, value in zip(given, cut, strict=True)]
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ def count_of_rows(written: syntax.TypeSeq, told: Told) -> int | None:
 def found_count(given: Given, size: int, told: Told) -> int:
     """Return the least number of rows that have so many elements together."""
     few, many = 0, 1
-    while (at := total(given, many, told)) < size and many < MOST_ROWS:
+    while total(given, many, told) < size and many < MOST_ROWS:
         few, many = many, 2 * many
     if total(given, 0, told) == size:
         return 0
@@ -352,9 +354,4 @@ def positions(index: str, rows: Nested, around: Indices, count: int) -> Indices:
     return ((index, own), *outer)
 
 
-def due_type(written: syntax.TypeExp, type_: Type) -> Type:
-    """Return the type of the value in its form: rows, where the elements of rows were given."""
-    return Seq(type_) if is_packed(written, type_) else type_
-
-
-__all__ = ["Given", "Told", "due_type", "is_packed", "may_be_packed", "shaped", "stands_for"]
+__all__ = ["Given", "Told", "is_packed", "may_be_packed", "shaped", "stands_for"]

@@ -42,6 +42,7 @@ from nessie.session.outcome import Outcome
 from nessie.syntax import nodes as syntax
 from nessie.syntax import parse, patterns
 from nessie.syntax import text as syntax_text
+from nessie.syntax.types import tells_lengths
 from nessie.typing import infer
 from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import doubts, named, narrowed
@@ -66,7 +67,7 @@ class Session:
     forms: int = 0
     unseen: list[NessieError] = field(default_factory=list)         # warnings
     ended: bool = False
-    declarations: dict[str, syntax.TypeFun] = field(default_factory=dict)       # of functions, by internal name
+    declarations: dict[str, syntax.TypeFun] = field(default_factory=dict)   # that tell lengths, by internal name
     drew: dict[int, Span | None] = field(default_factory=dict)      # where a seed's numbers were assigned; None: told
 
     def __post_init__(self) -> None:
@@ -165,7 +166,8 @@ class Session:
             case typed.Function() | typed.Datatype():
                 if isinstance(form, syntax.FunctionDef) and form.signature is not None:
                     assert isinstance(form.signature.type, syntax.TypeFun)      # as a signature is
-                    self.declarations[definition.name] = form.signature.type
+                    if tells_lengths(form.signature.type):
+                        self.declarations[definition.name] = form.signature.type
                 scheme = self.environment.global_scheme(definition.name)
                 return Outcome(shown_name(definition.name), "fn", show_scheme(scheme.type) if scheme else "")
 
@@ -298,8 +300,8 @@ class Session:
         return [*types, rest, *[None] * (count - len(types) - 1)][:count]
 
     def declared(self, function: str) -> syntax.TypeFun | None:
-        """The type with which the function is declared, as written."""
-        entry = self.environment.lookup(function)
+        """The type with which the function is declared, as written, if it tells lengths."""
+        entry = self.environment.lookup(function) if self.declarations else None     # every call asks
         return None if entry is None else self.declarations.get(entry.name)
 
     def parts_of(self, function: str, written: syntax.TypeExp, count: int) -> list[syntax.TypeExp]:

@@ -204,7 +204,7 @@ class TypeName(Spanned):
 
 @dataclass(frozen=True)
 class TypeSeq(Spanned):
-    """[element], of which may be told, too, how long it is (nessie.arguments.lengths):
+    """[element], of which may be told, too, how long it is (nessie.lengths):
         [element; length]               so many elements
         [index < length => element]     the same; the lengths of the elements may mention the position
         [uniform [t]]                   the elements are `uniform`: each is as long as the others"""

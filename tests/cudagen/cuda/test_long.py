@@ -44,8 +44,10 @@ KERNELS = {**{name: cuda_kernel(name) for name in CUDA if name not in WITH_CHARS
               for space in SPACES for name in SEGMENTED}}
 LANE = re.compile(r"(__shfl_\w+\(0xffffffffu, \w+, )\(int\)(?=\w+\))")
 PLACES = re.compile(r"__shared__ short (?=(?:\w+_places\w*|starts)\[)|((?:\w+_places\w*|starts)\[\w+\] = )\(short\)")
-# Of a tile, or a block; and digits.
-COUNTS = re.compile(r"__shared__ unsigned (?=(?:counters|warps|digits)\[)|\(unsigned\)|\(unsigned \*\)|\(int\)")
+# Counts of a tile or of a block, and sums of these.
+COUNTS = re.compile(r"__shared__ unsigned (?=(?:counters|warps|digits)\[)"
+                    r"|((?:counters|warps|digits)\[.*?(?:\] = |\], ))\(unsigned\)"
+                    r"|(\b(?:left|rest|total|next) = \(long long\))\(int\)|(__shfl_up_sync\(.*, )\(int\)(?=step\))")
 SHUFFLED_BOOL = re.compile(r"\(bool\)__shfl_\w+\(0xffffffffu, \(int\)")
 
 
@@ -60,7 +62,7 @@ def test_no_number_is_too_narrow(name: str) -> None:
     assert places and all(place.startswith("(long long)") for place in places)
     text = PLACES.sub(lambda found: found[1] or "", LANE.sub(r"\1", SHUFFLED_BOOL.sub("", text)))
     if name.endswith("order"):
-        text = COUNTS.sub("", text)
+        text = COUNTS.sub(lambda found: found[1] or found[2] or found[3] or "", text)
     rest = text.replace("unsigned long long", "").replace("long long", "")
     assert re.findall(r"\b(?:int|unsigned|short|long|float|size_t)\b", rest) == []
 
