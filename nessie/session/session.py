@@ -164,6 +164,7 @@ class Session:
                     return Outcome()
                 return self.outcome(bound_text(form), result, type_)
             case typed.Function() | typed.Datatype():
+                self.declarations.pop(definition.name, None)        # it may be defined anew
                 if isinstance(form, syntax.FunctionDef) and form.signature is not None:
                     assert isinstance(form.signature.type, syntax.TypeFun)      # as a signature is
                     if tells_lengths(form.signature.type):

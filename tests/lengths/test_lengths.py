@@ -148,6 +148,14 @@ def test_errors_have_their_places(program: nessie.Program) -> None:
     assert "leaves the ints" in refused(lambda: program.same.at("[[float; n * n * n]; n]")(np.zeros((3_000_000, 0))))
 
 
+def test_a_function_that_is_defined_anew_tells_no_more_lengths() -> None:
+    once = "function total(v) : [int; 3] -> int = sum(v);"
+    for again in ("function total(v) : [int] -> int = sum(v) + 1;", "function total(v) = sum(v) + 1;"):
+        assert nessie.compile(f"{once}\n{again}").total([1, 2]) == 4
+        with pytest.raises(nessie.NessieError, match="has 2 elements, and 3 are due"):
+            nessie.compile(f"{again}\n{once}").total([1, 2])
+
+
 def test_a_result_is_checked() -> None:
     short = nessie.compile("function first(x) : [float; n] -> [float; n] = take(x, 1);").first
     assert short([1.0]).tolist() == [1.0]
