@@ -6,6 +6,7 @@ from nessie.lambda_cu import nodes as ir
 
 EXPRESSIONS = Parts[ir.Exp]("Exp")              # of expressions; of SOACs: identities, what is there before
 THUNKS = Parts[ir.Thunk]("Thunk", "Operator", through=("Interior",))    # of SOACs
+OWN_THUNKS = Parts[ir.Thunk]("Thunk", "Operator")      # of SOACs, interiors left out: all elements once
 INDEX_THUNKS = Parts[ir.Thunk]("Thunk")         # of SOACs, operators and interiors left out
 NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space", "Term"))   # of SOACs, spaces and types: sizes and offsets
 SETTINGS = Parts[object]("bool", "str", "int")     # of SOACs, terms of lengths: what else tells them apart

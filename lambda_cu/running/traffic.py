@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions, thunks
+from nessie.lambda_cu.parts import OWN_THUNKS, subexpressions
 from nessie.lambda_cu.scope import passed, space_of
 from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.typing import Scope, bound_types
@@ -74,7 +74,7 @@ def traffic(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Tr
 
 def reads(soac: ir.Soac, space: ir.Space | None) -> Iterator[tuple[str, ir.Size, bool]]:
     """Yield the arrays that the thunks read, how often, and whether that is each element once."""
-    for thunk in thunks(soac):
+    for thunk in OWN_THUNKS.of(soac):
         seen: set[ir.Read] = set()
         yield from [(array, total_of(space), False) for array in dict.fromkeys(passed(thunk.body))]
         for exp in subexpressions(thunk.body):

@@ -19,6 +19,7 @@ from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.reference.context import Context
 from nessie.lambda_cu.reference.kernels import run_kernel
 from nessie.lambda_cu.reference.reference import EvaluationLimits, Stats
+from nessie.lambda_cu.running.traffic import traffic
 from nessie.lambda_cu.text.parser import parse
 from nessie.lambda_cu.text.printer import show_exp
 
@@ -92,6 +93,14 @@ def test_what_the_text_does_not_tell_is_left() -> None:
                  "if v[i] < n then v[i] else r"):
         (bind,) = borders(parse(ROW.format(body))).kernels[0].binds
         assert isinstance(bind.soac, ir.Map) and bind.soac.interior is None
+
+
+def test_an_interior_moves_no_bytes_of_its_own() -> None:
+    program = parse(ROW.format("v[max(0, i - 1)] + v[min(n - 1, i + 1)] + r"))
+    split = borders(program)
+    assert interior(split)
+    (whole,), (parts,) = [[sorted(traffic(kernel, {})) for kernel in one.kernels] for one in (program, split)]
+    assert whole == parts
 
 
 # One too wide -------------------------------------------------------------------------------------
