@@ -196,8 +196,9 @@ function main(v) : [int] -> ([int], [[int]]) =
 
 @pytest.mark.parametrize("fuse", ["none", "ilp"])
 def test_targets_count_alike(fuse: str) -> None:
-    """All but the elements of fused kernels, which the cpu walks once, where nothing runs apart."""
-    program = Compiled(PROGRAM).executable(fuse)
+    """All but the elements of fused kernels, which the cpu walks once, where nothing runs apart, and nothing keeps its
+    memory while it grows."""
+    program = Compiled(PROGRAM).scheduled(fuse, "fuse")
     argument = Flat(7, np.array([5, 2, 8, 1, 9, 4, 7]))
     counted = reference.Stats(detailed=True)
     reference.execute(program, [argument], stats=counted)

@@ -112,12 +112,13 @@ class Compiled:
             check_instructions(translate(self.fused[fuse]))
         return self.fused[fuse]
 
-    def scheduled(self, fuse: str) -> ir.Program:
+    def scheduled(self, fuse: str, last: str = "borders") -> ir.Program:
+        """The program after the pass `last`."""
         if fuse == "none":
             return self.flat
         stages = pipeline.stages(job := pipeline.Job(fuse=fuse, target=self.target))
-        behind, last = [stages.index(ran) for ran in (pipeline.pass_named("simplify"), pipeline.pass_named("borders"))]
-        *_, step = driver.steps(job, forms.FLAT, self.flat, stages[behind + 1:last + 1])
+        behind, end = [stages.index(pipeline.pass_named(name)) for name in ("simplify", last)]
+        *_, step = driver.steps(job, forms.FLAT, self.flat, stages[behind + 1:end + 1])
         program: ir.Program = step.program
         return program
 
