@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from built import cpu_device, execute, gpu_device
+from test_borders import ROW
 
 from nessie.base.names import Names
 from nessie.base.source import IllFormed, NessieError
@@ -27,18 +28,7 @@ from nessie.lambda_cu.text.parser import parse, parse_exp
 from nessie.lambda_cu.text.printer import show_exp
 from nessie.schedule.graph.arithmetic import operation_counts
 
-PROGRAM = """site s1 "no such element"
-
-kernel K (n : int, v : [int; n], r : int) -> [int; n] {{
-  let it = MAP {{ i => {} using n, v, r }} (n)
-  return it
-}}
-function f (n : int, v : [int; n], r : int) -> (size : int, result : [int; size]) {{
-  let it : [int; n] = run K (n, v, r)
-  return (n, it)
-}}
-entry f : [int], int -> [int]
-"""
+PROGRAM = f'site s1 "no such element"\n\n{ROW}'
 IN_RANGE = "if 0 <= at and at < n then v[at] else fail s1 : int"
 Meaning = Callable[[int, list[int], int], int]
 
