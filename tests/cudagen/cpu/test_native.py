@@ -57,7 +57,7 @@ def compiled(source: str) -> Compiled:
 
 def device_of(program: Compiled, patience: float = ALWAYS) -> Cpu:
     if "native" not in program.devices:
-        program.devices["native"] = cpu_code(program.executable("ilp"), WIDTH)
+        program.devices["native"] = cpu_code(program.scheduled("ilp", "fuse"), WIDTH)   # where nothing grows in place
     device = Cpu(program.devices["native"], 1)
     device.patience = patience
     return device

@@ -46,8 +46,9 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert cells(copy)[0] == gpu.BY_DRIVER and cells(copy)[6] == "100.0%"
     assert [cells(row)[0] for row in rows] == [workload.name for workload in WORKLOADS]
     for row in rows:
-        name, n, launches, seconds, moved, bandwidth, share, *peers = cells(row)
+        name, n, launches, seconds, moved, bandwidth, share, within, of_copy, *peers = cells(row)
         assert n == ("1" if name == "map of 1 element" else "3,000") and int(launches) >= 1 and peers == ["-", "-"]
+        assert within == of_copy == "-"             # only a GPU has events
         assert float(bandwidth) == pytest.approx(float(moved) / float(seconds), abs=0.06 + 0.06 / float(seconds))
         assert float(share.rstrip("%")) == pytest.approx(100 * float(bandwidth) / float(cells(copy)[5]), abs=1)
     launched = {cells(row)[0]: int(cells(row)[2]) for row in rows}
