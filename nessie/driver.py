@@ -4,7 +4,7 @@ A pass that fails by a mistake of Nessie's own is told apart from errors of the 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -54,6 +54,16 @@ def steps(job: Job, start: Form[Any], program: Any, passes: tuple[Pass, ...]) ->
             guarded(ran, inputs, partial(check, ran, inputs, program))
             checks.checking += perf_counter() - began
         yield PassResult(ran, program, seconds)
+
+
+def run_through(job: Job, start: Form[Any], program: Any, until: Pass) -> dict[str, PassResult]:
+    """Run the passes up to `until`: what each has made, by its name."""
+    return {step.ran.name: step for step in steps(job, start, program, stages_between(job, start, until))}
+
+
+def made(steps: Iterable[PassResult]) -> dict[Form[Any], Any]:
+    """Each form that the steps have made, as the last of them has left it."""
+    return {step.ran.output: step.program for step in steps}
 
 
 def compile_program(job: Job, start: Form[Any], program: Any, until: Pass) -> Any:

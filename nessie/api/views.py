@@ -15,7 +15,7 @@ from nessie.api.options import check_target
 from nessie.base.source import NessieError
 from nessie.base.system.deep import run_deep
 from nessie.base.system.writing import write
-from nessie.inspect.views import VIEWS, Call, Subject, explanation_of, graphs_of, stages_of
+from nessie.inspect.views import VIEWS, Call, Subject, explanation_of, graphs_of, run_all, stages_of
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.mono.copies.copies import monomorphic
 from nessie.session.calling import prepare_call
@@ -227,7 +227,9 @@ def stages(asked: Asked) -> Stages:
         subject = subject_of(asked)
         job = replace(subject.job, entry=asked.function,
                       target="cpu" if subject.job.target == "reference" else subject.job.target)
-        made = stages_of(replace(subject, job=job))
-        data = Collection(job, asked.program._source, {form.name: made[form] for form in made}).data()
+        subject = replace(subject, job=job)
+        ran = run_all(subject)
+        made = stages_of(subject, ran)
+        data = Collection(job, asked.program._source, ran).data()
         return Stages({form.name: form.show(made[form]) for form in made}, page(data))
     return compiling(work)

@@ -6,4 +6,5 @@
     page            makes the page: template, style, script and data in one file (nessie inspect)
     pictures        draws dependence graphs as pictures (nessie graph)
     explaining      explains schedules (nessie explain)
+    notes           finds what else there is to tell: functions, groups, spaces, interiors
 """

@@ -18,9 +18,10 @@ from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
 from nessie.base.source import Source, Unsupported, UsageError
 from nessie.base.system.forking import cached_property
-from nessie.base.text.layout import Shown, render_marked
+from nessie.base.text.layout import HARD, Shown, join, render_marked
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
+from nessie.inspect.notes import notes_of
 from nessie.inspect.origins import Nodes, Sources
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
@@ -30,6 +31,7 @@ from nessie.mono import nodes as mono
 from nessie.schedule.draw import view
 from nessie.schedule.explain.explain import explain
 from nessie.schedule.explain.json import pair_json
+from nessie.schedule.explain.notes_text import place_of, sections
 from nessie.schedule.graph.graph import regions_with_graphs
 from nessie.schedule.graph.nodes import Graph, Index, space_size
 from nessie.schedule.graph.regions import steps_of
@@ -43,7 +45,8 @@ BEFORE_FUSING = (forms.TEXT, forms.SYNTAX, forms.TYPED, forms.MONO, forms.FLAT)
 TITLES = {"source": "the program as it was written", "typed": "every type, every name resolved",
           "mono": "one copy of each function for each use; calls inlined", "flat": "kernels of one combinator each",
           "graph": "what depends on what, and what shares a kernel", "schedule": "the kernels, and all verdicts",
-          "fused": "the kernels as they run", "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs"}
+          "fused": "the kernels as they run", "notes": "functions, groups, lengths, borders",
+          "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs"}
 
 
 def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any) -> dict[str, Any]:
@@ -51,10 +54,7 @@ def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: 
     if start not in BEFORE_FUSING:
         raise UsageError(f"a {start.name} program is fused already; inspect shows those that come before: "
                          f"{', '.join(form.name for form in BEFORE_FUSING)}")
-    made: dict[str, Any] = {}
-    for step in driver.steps(job, start, program, pipeline.stages_between(job, start, pipeline.pass_named("fuse"))):
-        made[step.ran.output.name] = step.program
-    return Collection(job, source, made).data()
+    return Collection(job, source, driver.run_through(job, start, program, pipeline.pass_named("fuse"))).data()
 
 
 def one_pass(job: pipeline.Job, name: str, form: forms.Form[Any], program: Any) -> Any:
@@ -77,22 +77,24 @@ OPERATIONS = {                          # what the nodes of the graphs do
 class Collection:
     """The collection of the page's data from the forms of a program, `made`."""
 
-    def __init__(self, job: pipeline.Job, source: Source, made: dict[str, Any]) -> None:
-        self.job, self.made, self.flat, self.fused = job, made, made["flat"], made["fused"]
+    def __init__(self, job: pipeline.Job, source: Source, ran: Mapping[str, driver.PassResult]) -> None:
+        self.job, self.ran, self.made = job, ran, driver.made(ran.values())
+        self.flat, self.fused = self.made[forms.FLAT], self.made[forms.FUSED]
         self.graphs: Sequence[Graph] = one_pass(job, "graph", forms.FLAT, self.flat)
         self.sources, self.nodes = Sources(), Nodes(self.graphs)
         self.sources.add(source)
-        self.nodes.clusters = {number: members for members in self.clusters(made["schedule"]) for number in members}
+        clusters = self.clusters(self.made[forms.SCHEDULE])
+        self.nodes.clusters = {number: members for members in clusters for number in members}
 
     def data(self) -> dict[str, Any]:
         nodes = self.node_data()
-        stages = [self.stage(form, self.made[form.name]) for form in (forms.TYPED, forms.MONO)
-                  if form.name in self.made]
+        stages = [self.stage(form, self.made[form]) for form in (forms.TYPED, forms.MONO) if form in self.made]
         shared = one_pass(self.job, "share-sites", forms.FLAT, self.flat)
         stages.append(self.stage(forms.FLAT, shared, FlatMarks(self, shared, False)))
         stages.append(stage("graph", "", []))
-        stages.append(self.stage(forms.SCHEDULE, self.made["schedule"], ScheduleMarks(self)))
+        stages.append(self.stage(forms.SCHEDULE, self.made[forms.SCHEDULE], ScheduleMarks(self)))
         stages.append(self.stage(forms.FUSED, self.fused, FlatMarks(self, self.fused, True)))
+        stages.append(self.notes())
         stages += self.code()
         marks: list[Mark] = [(a, b, [number], [], [], "") for a, b, number in self.sources.nested()]
         return {"entry": self.job.entry or self.flat.entry.function, "target": self.job.target, "mode": self.job.fuse,
@@ -103,6 +105,11 @@ class Collection:
     def stage(self, form: forms.Form[Any], program: Any, marks: Marks | None = None) -> dict[str, Any]:
         text, shown = forms.show_marked(form, program)
         return stage(form.name, text, (marks or Marks(self)).of(text, shown))
+
+    def notes(self) -> dict[str, Any]:
+        """What there is to tell beside the schedule, each note marked with its place."""
+        text, shown = render_marked(join(HARD, sections(notes_of(self.job, self.ran))))
+        return stage("notes", text, NoteMarks(self).of(text, shown))
 
     # The graphs ---------------------------------------------------------------------------------
 
@@ -141,7 +148,7 @@ class Collection:
         found = []
         for mode in reversed(MODES):
             job = replace(self.job, fuse=mode, wishes=() if mode == "none" else self.job.wishes)
-            made: Schedule = self.made["schedule"] if mode == self.job.fuse else \
+            made: Schedule = self.made[forms.SCHEDULE] if mode == self.job.fuse else \
                 one_pass(job, "schedule", forms.FLAT, self.flat)
             regions = [self.region(graph, region, explained, mode == "ilp")
                        for graph, region, explained in zip(self.graphs, made.regions, self.explained, strict=True)]
@@ -329,6 +336,14 @@ class ScheduleMarks(Marks):
 
     def label(self, part: Any) -> str:
         return f"{part.function}, region {part.number}" if isinstance(part, RegionSchedule) else ""
+
+
+class NoteMarks(Marks):
+    """The marks of notes, each on its place in the source."""
+
+    def comes_from(self, part: Any) -> tuple[list[int], list[int], list[int]]:
+        place = place_of(part)
+        return [] if place is None else [self.all.sources.span(place)], [], []
 
 
 class CodeMarks(Marks):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nessie import driver, forms, pipeline
@@ -72,12 +72,14 @@ def explanation_of(subject: Subject) -> Explanation:
     return explain_program(subject.job, subject.form, subject.program, subject.everything)
 
 
-def stages_of(subject: Subject) -> dict[forms.Form[Any], Any]:
+def run_all(subject: Subject) -> dict[str, driver.PassResult]:
+    """What each pass makes of the program, by the pass's name."""
+    return driver.run_through(subject.job, subject.form, subject.program, pipeline.stages(subject.job)[-1])
+
+
+def stages_of(subject: Subject, ran: Mapping[str, driver.PassResult]) -> dict[forms.Form[Any], Any]:
     """Each form that the program takes, as the last pass that makes it has left it."""
-    made: dict[forms.Form[Any], Any] = {subject.form: subject.program}
-    passes = pipeline.stages_between(subject.job, subject.form, pipeline.stages(subject.job)[-1])
-    made |= {step.ran.output: step.program for step in driver.steps(subject.job, subject.form, subject.program, passes)}
-    return made
+    return {subject.form: subject.program} | driver.made(ran.values())
 
 
 def graph(subject: Subject, kind: str) -> str | bytes:
@@ -104,7 +106,8 @@ def inspect(subject: Subject, kind: str) -> str:
 
 
 def stages(subject: Subject, kind: str) -> str:
-    return "\n".join(f"% {form.name} %\n{form.show(made).strip()}\n" for form, made in stages_of(subject).items())
+    made = stages_of(subject, run_all(subject))
+    return "\n".join(f"% {form.name} %\n{form.show(program).strip()}\n" for form, program in made.items())
 
 
 def kernels(subject: Subject, kind: str) -> str:

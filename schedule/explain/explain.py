@@ -24,6 +24,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.schedule.cost.cost import Cost
 from nessie.schedule.cost.problem import Problem
 from nessie.schedule.cost.profiles import Profile
+from nessie.schedule.explain.notes import Notes
 from nessie.schedule.graph.nodes import HOST, Graph, Node
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.witness import refused_text, size_text, witness
@@ -121,63 +122,16 @@ class RegionExplained:
 
 
 @dataclass(frozen=True)
-class FunctionExplained:
-    """A function that is called, not inlined. `runs`: "thread", per element; "lifted", for all elements at once;
-    "apart", so for large activations, while small ones have a
-    thread each; "host". Unless it runs per element: `reason` why not, in words, and where that is."""
-    name: str
-    runs: str
-    place: Span | None
-    reason: str = ""
-    where: Span | None = None
-
-
-@dataclass(frozen=True)
-class GroupsExplained:
-    """Groups by keys that a call at `place` makes, or does not, as they are only reduced. If they are made: `reason`
-    why, in words, and where that is."""
-    place: Span | None
-    made: bool
-    reason: str = ""
-    where: Span | None = None
-
-
-@dataclass(frozen=True)
-class SpaceExplained:
-    """How the lengths computed at `place` are held: the `form` of their space; the `length` and `start` of segment i,
-    or s, j of nested ones; the `memory` it takes; `reason`: why it takes any, where that is known."""
-    place: Span | None
-    form: str
-    length: str
-    start: str
-    memory: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class InteriorExplained:
-    """The interior of what is computed at `place`: where it begins and ends, from and before, on each axis; `dropped`:
-    the decisions that its elements need not make, each with what it comes to there."""
-    place: Span | None
-    ranges: tuple[tuple[str, str], ...]
-    dropped: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
 class Explanation:
     """The explanation of a function. `mode`: the schedule whose kernels it runs; `once`: a call runs each region just
-    once; `measured`: seconds in kernels per schedule, if it has been run; `functions`: those that it calls; `groups`:
-    those by keys; `spaces`: those of sequences in sequences; `interiors`: of what is split at its borders."""
+    once; `measured`: seconds in kernels per schedule, if it has been run; `notes`: what else there is to tell."""
     machine: str
     regions: tuple[RegionExplained, ...]
     function: str = ""
     mode: str = "ilp"
     once: bool = True
     measured: Mapping[str, float] = field(default_factory=dict)
-    functions: tuple[FunctionExplained, ...] = ()
-    groups: tuple[GroupsExplained, ...] = ()
-    spaces: tuple[SpaceExplained, ...] = ()
-    interiors: tuple[InteriorExplained, ...] = ()
+    notes: Notes = Notes()
 
 
 def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:

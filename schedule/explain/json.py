@@ -27,16 +27,13 @@ from nessie.base.source import Span
 from nessie.schedule.explain.explain import (
     SCHEDULES,
     Explanation,
-    FunctionExplained,
-    GroupsExplained,
-    InteriorExplained,
     Member,
     Moved,
     PairExplained,
     RegionExplained,
     Scheduled,
-    SpaceExplained,
 )
+from nessie.schedule.explain.notes import FunctionExplained, GroupsExplained, InteriorExplained, SpaceExplained
 from nessie.schedule.nodes import NEVER
 from nessie.schedule.solver.solve import OPTIMAL
 
@@ -45,10 +42,10 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
     return {"function": function, "machine": explained.machine, "mode": explained.mode, "once": explained.once,
             "schedules": {mode: totals(explained, mode) for mode in SCHEDULES},
             "regions": [region_json(region, explained.mode) for region in explained.regions],
-            "functions": [function_json(found) for found in explained.functions],
-            "groups": [groups_json(found) for found in explained.groups],
-            "spaces": [space_json(found) for found in explained.spaces],
-            "interiors": [interior_json(found) for found in explained.interiors]}
+            "functions": [function_json(found) for found in explained.notes.functions],
+            "groups": [groups_json(found) for found in explained.notes.groups],
+            "spaces": [space_json(found) for found in explained.notes.spaces],
+            "interiors": [interior_json(found) for found in explained.notes.interiors]}
 
 
 def interior_json(found: InteriorExplained) -> dict[str, Any]:

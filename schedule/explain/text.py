@@ -24,28 +24,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from nessie.base.source import Span
+from nessie.base.text.layout import render
 from nessie.schedule.explain.explain import (
     SCHEDULES,
     Explanation,
-    FunctionExplained,
-    GroupsExplained,
-    InteriorExplained,
     Member,
     Moved,
     PairExplained,
     Price,
     RegionExplained,
     Scheduled,
-    SpaceExplained,
 )
+from nessie.schedule.explain.layout import excerpt, place_text, table
+from nessie.schedule.explain.notes_text import sections
 from nessie.schedule.legality.witness import listed
 from nessie.schedule.nodes import AGAIN, APART, TOGETHER
 from nessie.schedule.solver.solve import OPTIMAL
 
 SHOWN = 20                      # pairs of a region under each heading, unless all are wanted
 TERMS = 4                       # shown of a formula, and of a region's sizes
-EXCERPT = 50                    # characters of a node's text
 HOSTS, OF_HOST = "host", "with what the host computes"         # the reason `host`, and its words
 CAUSES = 3                      # arrays that a price is explained by
 
@@ -58,14 +55,7 @@ def as_text(function: str, explained: Explanation, everything: bool = False) -> 
         title = f"{region.function}, region {region.number}" if several else function
         measured = {} if several else explained.measured
         parts.append(region_text(title, replace(explained, measured=measured), region, everything))
-    if explained.functions:
-        parts.append(functions_text(explained.functions))
-    if explained.groups:
-        parts.append(groups_text(explained.groups))
-    if explained.spaces:
-        parts.append(spaces_text(explained.spaces))
-    if explained.interiors:
-        parts.append(interiors_text(explained.interiors))
+    parts += [render(section) for section in sections(explained.notes)]
     return "\n".join(parts)
 
 
@@ -80,44 +70,6 @@ def summary(function: str, explained: Explanation) -> str:
     head = ["", "kernels", "bytes", "predicted", *(["measured"] if explained.measured else [])]
     return "\n".join([f"{function} on {explained.machine}, {regions}", *table([head, *rows] if count else []),
                       *footnote(explained)]) + "\n"
-
-
-RUNS = {"thread": "runs per element", "lifted": "is lifted", "apart": "is lifted, small activations run apart",
-        "host": "runs on the host"}
-
-
-def functions_text(functions: Sequence[FunctionExplained]) -> str:
-    """A line for each function that is called: how it runs, and why not per element."""
-    rows = [[f.name, RUNS[f.runs], place_text(f.where if f.reason else f.place), f.reason] for f in functions]
-    return "\n".join(["functions", *table(rows, left=3)]) + "\n"
-
-
-def groups_text(groups: Sequence[GroupsExplained]) -> str:
-    """A line for each place where groups by keys are made, or need not be, and why they are."""
-    rows = [[excerpt(found.place), "are made" if found.made else "are not made",
-             place_text(found.where or found.place), found.reason or "they are only reduced"] for found in groups]
-    return "\n".join(["groups", *table(rows, left=3)]) + "\n"
-
-
-def spaces_text(spaces: Sequence[SpaceExplained]) -> str:
-    """A line for each space of sequences in sequences, and why it takes memory."""
-    rows = [[excerpt(found.place), place_text(found.place), found.form, found.length, found.start, found.memory,
-             found.reason] for found in spaces]
-    head = ["", "", "form", "length", "start", "memory", "why" if any(found.reason for found in spaces) else ""]
-    return "\n".join(["spaces", *table([head, *rows], left=6)]) + "\n"
-
-
-def interiors_text(interiors: Sequence[InteriorExplained]) -> str:
-    """For each interior where it is, of rows first, and what its elements do not decide."""
-    lines = ["interiors"]
-    for found in interiors:
-        lines.append(f"  {excerpt(found.place)}  {place_text(found.place)}".rstrip())
-        axes = ["rows", "elements"] if len(found.ranges) > 1 else ["elements"]
-        lines += [f"    {axis} from {low} to before {high}"
-                  for axis, (low, high) in zip(axes, found.ranges, strict=True)]
-        rows = [[decision, f"is {inside}"] for decision, inside in found.dropped]
-        lines += [f"    {line}" for line in table(rows, left=2)]
-    return "\n".join(lines) + "\n"
 
 
 def footnote(explained: Explanation) -> list[str]:
@@ -170,29 +122,11 @@ def status_text(found: Scheduled) -> str:
     return "proven optimal" if found.status == OPTIMAL else found.status
 
 
-def table(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """Align the first column and the last `left` ones to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    to_left = {0, *range(len(widths) - left, len(widths))}
-    return ["  " + "  ".join(cell.ljust(width) if at in to_left else cell.rjust(width)
-                             for at, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
-            for row in rows]
-
-
 def members(nodes: Sequence[Member], again: Sequence[Member]) -> list[str]:
     """The lines of a kernel's nodes, each with its place in the source."""
     rows = [[node.name, node.op + also, place_text(node.place), excerpt(node.place)]
             for also, found in (("", nodes), (" again", again)) for node in found]
     return [line.removeprefix("  ") for line in table(rows, left=3)]
-
-
-def place_text(place: Span | None) -> str:
-    return f"{place.source.name}:{place.line}:{place.column}" if place else ""
-
-
-def excerpt(place: Span | None) -> str:
-    text = " ".join(place.source.text[place.start:place.end].split()) if place else ""
-    return text if len(text) <= EXCERPT else text[:EXCERPT - 3] + "..."
 
 
 # Numbers ----------------------------------------------------------------------------------------

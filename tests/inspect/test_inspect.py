@@ -26,7 +26,7 @@ from nessie.tool.cli import main
 EXAMPLES = {"norm2": "", "dotp": "([float], [float])", "mxv": "([[float]], [float])",
             "sparse_mxv": "([[(int, float)]], [float])", "primes": "", "quickhull": "",
             "quicksort": "[int]", "mandelbrot": "", "bfs": "", "wordcount": "", "string_search": "([char], [char])"}
-STAGES = ["source", "typed", "mono", "flat", "graph", "schedule", "fused", "loops", "llvm", "cuda"]
+STAGES = ["source", "typed", "mono", "flat", "graph", "schedule", "fused", "notes", "loops", "llvm", "cuda"]
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 LOADING = r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|import)\b|@import|url\((?!#)"
 
@@ -226,6 +226,21 @@ def test_what_a_target_cannot_run_is_said() -> None:
     assert "calls itself otherwise than as its last step" in stage(data, "cuda")["note"]
     added = collected(Source("t", "function add(v, ps) = write_add(v, ps);"), "add", "([float], [(int, float)])")
     assert "GPUs combine such values by sorting them" in stage(added, "cuda")["note"]
+
+
+def test_notes_lead_to_their_places() -> None:
+    source = Source("t", """function total(v) = sum({v[i - 1] : i in [1:#v + 1]});
+function near(v) = {v[max(i - 1, 0)] : i in index(#v)};
+function main(m, v) : ([[float]], [float]) -> ([float], [float]) = ({total(r) : r in m | #r > 1}, near(v));
+""")
+    data = collected(source, "main")
+    notes = stage(data, "notes")
+    found = [(" ".join(notes["text"][start:end].split()), written(data, spans))
+             for start, end, spans, *_ in notes["marks"]]
+    assert [text.partition("  ")[0].partition(" t:")[0] for text, _ in found] == [
+        "[1:#v + 1]", "sum({v[i - 1] : i in [1:#v + 1]})", "v[max(i - 1, 0)]"]
+    assert all(text.startswith(place) for text, (place,) in found)
+    assert found[2][0].endswith("elements from 1 to before #v max(i - 1, 0) is i - 1")
 
 
 def test_files_that_are_loaded_stand_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,60 @@
+"""What there is to tell of a program beside its schedule: how functions run, which groups are made, how lengths are
+held, what is split at its borders. Plain data; each note has its place in the user's source.
+"""
+from __future__ import annotations
+
+from nessie.base.records import dataclass
+from nessie.base.source import Span
+
+
+@dataclass(frozen=True)
+class FunctionExplained:
+    """A function that is called, not inlined. `runs`: "thread", per element; "lifted", for all elements at once;
+    "apart", so for large activations, while small ones have a
+    thread each; "host". Unless it runs per element: `reason` why not, in words, and where that is."""
+    name: str
+    runs: str
+    place: Span | None
+    reason: str = ""
+    where: Span | None = None
+
+
+@dataclass(frozen=True)
+class GroupsExplained:
+    """Groups by keys that a call at `place` makes, or does not, as they are only reduced. If they are made: `reason`
+    why, in words, and where that is."""
+    place: Span | None
+    made: bool
+    reason: str = ""
+    where: Span | None = None
+
+
+@dataclass(frozen=True)
+class SpaceExplained:
+    """How the lengths computed at `place` are held: the `form` of their space; the `length` and `start` of segment i,
+    or s, j of nested ones; the `memory` it takes; `reason`: why it takes any, where that is known."""
+    place: Span | None
+    form: str
+    length: str
+    start: str
+    memory: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class InteriorExplained:
+    """The interior of what is computed at `place`: where it begins and ends, from and before, on each axis; `dropped`:
+    the decisions that its elements need not make, each with what it comes to there."""
+    place: Span | None
+    ranges: tuple[tuple[str, str], ...]
+    dropped: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Notes:
+    """`functions`: those that the program calls; `groups`: those by keys; `spaces`: those of sequences in sequences;
+    `interiors`: of what is split at its borders."""
+    functions: tuple[FunctionExplained, ...] = ()
+    groups: tuple[GroupsExplained, ...] = ()
+    spaces: tuple[SpaceExplained, ...] = ()
+    interiors: tuple[InteriorExplained, ...] = ()

@@ -1,0 +1,80 @@
+"""Prints notes for people: a section of each kind, a line for each note, except interiors, which take several.
+
+    sections(notes)         [document, ...], each note marked with itself
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nessie.base.source import Span
+from nessie.base.text.layout import HARD, Doc, Mark, join
+from nessie.schedule.explain.layout import excerpt, place_text, table
+from nessie.schedule.explain.notes import (
+    FunctionExplained,
+    GroupsExplained,
+    InteriorExplained,
+    Notes,
+    SpaceExplained,
+)
+
+RUNS = {"thread": "runs per element", "lifted": "is lifted", "apart": "is lifted, small activations run apart",
+        "host": "runs on the host"}
+Note = FunctionExplained | GroupsExplained | SpaceExplained | InteriorExplained
+
+
+def sections(notes: Notes) -> list[Doc]:
+    """The sections that have notes."""
+    every = (functions(notes.functions), groups(notes.groups), spaces(notes.spaces), interiors(notes.interiors))
+    return [section for section in every if section]
+
+
+def functions(notes: Sequence[FunctionExplained]) -> Doc:
+    """How each function runs, and why not per element."""
+    return rows("functions", notes, [[f.name, RUNS[f.runs], place_text(f.where if f.reason else f.place), f.reason]
+                                     for f in notes])
+
+
+def groups(notes: Sequence[GroupsExplained]) -> Doc:
+    """Where groups by keys are made, or need not be, and why they are."""
+    return rows("groups", notes, [[excerpt(found.place), "are made" if found.made else "are not made",
+                                   place_text(found.where or found.place), found.reason or "they are only reduced"]
+                                  for found in notes])
+
+
+def spaces(notes: Sequence[SpaceExplained]) -> Doc:
+    """How the lengths of sequences in sequences are held, and why they take memory."""
+    head = ["", "", "form", "length", "start", "memory", "why" if any(found.reason for found in notes) else ""]
+    return rows("spaces", notes, [[excerpt(found.place), place_text(found.place), found.form, found.length,
+                                   found.start, found.memory, found.reason] for found in notes], head)
+
+
+def interiors(notes: Sequence[InteriorExplained]) -> Doc:
+    """Where each interior is, of rows first, and what its elements do not decide."""
+    return section("interiors", notes, [tuple(interior(note)) for note in notes])
+
+
+def interior(note: InteriorExplained) -> Iterator[str]:
+    yield f"  {excerpt(note.place)}  {place_text(note.place)}".rstrip()
+    axes = ["rows", "elements"] if len(note.ranges) > 1 else ["elements"]
+    for axis, (low, high) in zip(axes, note.ranges, strict=True):
+        yield f"    {axis} from {low} to before {high}"
+    decisions = [[decision, f"is {inside}"] for decision, inside in note.dropped]
+    yield from (f"    {line}" for line in table(decisions, left=2))
+
+
+def rows(title: str, notes: Sequence[Note], cells: Sequence[Sequence[str]], head: Sequence[str] = ()) -> Doc:
+    """A line for each note, in columns, below a head if there is one."""
+    lines = table([*([head] if head else []), *cells], left=max(map(len, cells), default=1) - 1)
+    first = len(lines) - len(notes)
+    return section(title, notes, [(line,) for line in lines[first:]], lines[:first])
+
+
+def section(title: str, notes: Sequence[Note], lines: Sequence[Sequence[str]], head: Sequence[str] = ()) -> Doc:
+    """The lines of each note; nothing where there are no notes."""
+    marked = [Mark(join(HARD, of), note) for of, note in zip(lines, notes, strict=True)]
+    return tuple((line, HARD) for line in (title, *head, *marked)) if notes else ()
+
+
+def place_of(note: Note) -> Span | None:
+    """The note's place in the source: of its reason, where it has one."""
+    return (note.where if isinstance(note, FunctionExplained | GroupsExplained) else None) or note.place
