@@ -2,10 +2,11 @@
 
 The golden tables (tests/golden/counters) have for each kernel what the driver is asked to do, and the accesses that
 take a share worth telling of what moves, or have bank conflicts: how many requests, and what each takes beside what it
-takes at the least.
+takes at the least. Numbers that tell temporaries apart are left out: they change whenever another temporary is made.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -312,7 +313,13 @@ def worth_telling(kernel: KernelCounts, shared: bool, unit: str) -> list[list[st
     """Rows, below a head."""
     found = [c.access for c in kernel.accesses if c.access.requests and c.access.point.shared == shared]
     every = sum(getattr(a, unit) for a in found)
-    rows = [[a.launched.removeprefix(f"{kernel.name}_"), f"{a.point.kind} {a.point.array}", str(a.requests),
-             *[f"{number / a.requests:.1f}" for number in (a.lanes, getattr(a, unit), getattr(a, f"least_{unit}"))]]
-            for a in found if getattr(a, unit) >= WORTH * every and not (shared and a.ways == a.least_ways)]
+    rows = [row(kernel, a, unit) for a in found
+            if getattr(a, unit) >= WORTH * every and not (shared and a.ways == a.least_ways)]
     return [["in", "access", "requests", "lanes", unit, "dense"], *rows] if rows else []
+
+
+def row(kernel: KernelCounts, access: Access, unit: str) -> list[str]:
+    of = re.sub(r"_\d+(?=_|$)", "", f"{access.point.kind} {access.point.array}")
+    numbers = (access.lanes, getattr(access, unit), getattr(access, f"least_{unit}"))
+    return [access.launched.removeprefix(f"{kernel.name}_"), of, str(access.requests),
+            *[f"{number / access.requests:.1f}" for number in numbers]]
