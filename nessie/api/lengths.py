@@ -12,12 +12,14 @@ from typing import Any
 from nessie.api.options import a_text
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.taking import Taken, one
-from nessie.arguments.with_lengths import Due, packed
+from nessie.arguments.with_lengths import Due, refuse_others
 from nessie.base.source import Source
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import Type
 from nessie.lengths.layouts import check
-from nessie.lengths.values import Given, Told, is_packed, may_be_packed, shaped, stands_for
+from nessie.lengths.told import Given, Told
+from nessie.lengths.values import shaped
+from nessie.lengths.vectors import missing_levels, vectors_for, without_levels
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_type
@@ -37,18 +39,19 @@ def vectors(datatypes: Datatypes, due: Due, given: Sequence[Any]) -> list[Type |
     """The types that are due: those of vectors where vectors are given for rows."""
     types = list(due.types)
     for place, (part, type_) in enumerate(zip(due.parts, due.types)):
-        if type_ is not None and may_be_packed(part) and \
-                is_packed(part, one(datatypes, "", given[place], None, MemoryBudget()).type):
-            types[place] = packed(type_)
+        if type_ is not None and any(vectors_for(part)):
+            found = one(datatypes, "", given[place], None, MemoryBudget()).type
+            types[place] = without_levels(type_, missing_levels(part, found))
     return types
 
 
 def in_form(taken: Taken, due: Due, told: Told) -> Taken:
-    """The arguments in the forms that their types tell. Of arguments of other types, inference will say so."""
-    if not due.parts or not all(map(stands_for, due.parts, taken.types)):
+    """The arguments in the forms that their types tell."""
+    if not due.parts:
         return taken
     given = [Given(f"argument {number}", part, argument.type, argument.value)
              for number, (part, argument) in enumerate(zip(due.parts, taken.arguments, strict=True), 1)]
+    refuse_others(due.parts, [one.name for one in given], taken.types, [None] * len(given))
     return replace(taken, arguments=tuple([
         replace(argument, value=shape.value, type=shape.type)
         for argument, shape in zip(taken.arguments, shaped(given, told), strict=True)]))

@@ -30,7 +30,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Type, holds_function
 from nessie.base.values import arrays
-from nessie.lengths.values import Told
+from nessie.lengths.told import Told
 from nessie.pipeline import Checking, Job
 from nessie.running.results import restore
 from nessie.running.targets import Limits, Target

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 from nessie.arguments.types import GivenArgument, Parameters, Written, solved
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError
-from nessie.base.types import Pair, Seq, Type, match_types, nest_right, show_type
+from nessie.base.source import NessieError, Span
+from nessie.base.types import Pair, Type, match_types, nest_right, show_type
 from nessie.files.parts import Misfit
 from nessie.lengths.layouts import check
-from nessie.lengths.values import is_packed, may_be_packed
+from nessie.lengths.vectors import missing_levels, stands_for, vectors_for, without_levels
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
+from nessie.syntax.text import show_type as show_written
 from nessie.syntax.types import tells_lengths
 from nessie.typing.signatures import to_type
 
@@ -60,26 +61,29 @@ def as_given(given: Sequence[GivenArgument], due: Due, wanted: Parameters) -> li
     """The types that are due for these arguments: those of vectors where vectors stand for rows."""
     if not due.parts:
         return due.types
-    return [packed(type_) if type_ is not None and is_vector(one, part, type_, wanted) else type_
+    return [without_levels(type_, missing(one, part, type_, wanted)) if type_ is not None else None
             for one, part, type_ in zip(given, due.parts, due.types, strict=True)]
 
 
-def is_vector(given: GivenArgument, written: syntax.TypeExp, type_: Type, wanted: Parameters) -> bool:
-    """Is the argument a vector where these rows are due?"""
-    if not may_be_packed(written):
-        return False
+def missing(given: GivenArgument, written: syntax.TypeExp, type_: Type, wanted: Parameters) -> int:
+    """How many levels of sequences less than these rows does the argument have?"""
+    most = len(list(vectors_for(written)))
     if isinstance(given.held, Written):
-        return is_packed(written, given.held.type)
-    for asked, vector in ((type_, False), (packed(type_), True)):
+        return missing_levels(written, given.held.type)
+    for count in range(most + 1):
         try:
-            solved([given], [asked], wanted.content)
-            return vector
+            solved([given], [without_levels(type_, count)], wanted.content)
+            return count
         except Misfit:
             continue
-    return False
+    return 0
 
 
-def packed(type_: Type) -> Type:
-    """The type of the elements of such rows, one after another."""
-    assert isinstance(type_, Seq)
-    return type_.element
+def refuse_others(parts: Sequence[syntax.TypeExp], names: Sequence[str], types: Sequence[Type],
+                  spans: Sequence[Span | None]) -> None:
+    """Raise NessieError for an argument of another type than its part of the written one."""
+    for part, name, type_, span in zip(parts, names, types, spans, strict=True):
+        if not stands_for(part, type_):
+            places = ((span, f"this is {show_type(type_, False)}"), (part.span, "this is due"))
+            raise NessieError(f"{name} is {show_type(type_, False)}, and {show_written(part)} is due",
+                              *[(place, label) for place, label in places if place])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from nessie.arguments.types import GivenArgument, Parameters, Written, types_of
-from nessie.arguments.with_lengths import as_given, due
+from nessie.arguments.with_lengths import as_given, due, refuse_others
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source
 from nessie.base.system.memory import MemoryBudget
@@ -16,7 +16,8 @@ from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Pair, Type, unnest_right
 from nessie.files import files
 from nessie.files.parts import File
-from nessie.lengths.values import Given, Told, shaped, stands_for
+from nessie.lengths.told import Given, Told
+from nessie.lengths.values import shaped
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_expression
@@ -60,7 +61,9 @@ def words_of(session: Session, entry: str, texts: Sequence[str], asked: syntax.T
         types = types_of(given, replace(parameters, types=as_given(given, wanted, parameters), fitting=set()))
         values = {place: files.made(texts[place][1:], file, types[place], session.content)
                   for place, file in opened.items()}
-        if wanted.parts and all(map(stands_for, wanted.parts, types)):       # of others, inference will say so
+        if wanted.parts:
+            refuse_others(wanted.parts, [one.name for one in given], types,
+                          [getattr(one.held, "span", None) for one in given])
             values |= {place: session.value_of(exp) for place, exp in expressions.items()}
             shapes = [Given(one.name, part, types[place], values[place])
                       for place, (one, part) in enumerate(zip(given, wanted.parts, strict=True))]

@@ -2,5 +2,7 @@
 
     formulas    lengths as formulas: what they may be, as code, as numbers
     layouts     how arguments of such types lie in memory
+    told        names that stand for numbers, and the lengths that formulas then are
+    vectors     vectors in the place of rows are cut
     values      checks that values have the lengths, and gives them the form
 """

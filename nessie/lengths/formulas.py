@@ -1,25 +1,25 @@
 """Formulas of lengths in written types: [i < n => [float; min(i + 1, b)]].
 
-    int  name  + - *  a / 2  a ^ 2  2 ^ a  min(a, b)  max(a, b)  rem(a, 2)  mod(a, 2)
+    int  name  -a  + - *  a / 2  a ^ 2  2 ^ a  min(a, b)  max(a, b)  rem(a, 2)  mod(a, 2)
 
 What divides is a positive number, so that no formula fails; a quotient is rounded towards 0, as in NESL.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nessie.base.source import NessieError
+from nessie.base.source import NessieError, Span
 from nessie.lambda_cu import nodes as ir
 from nessie.syntax import nodes as syntax
+from nessie.syntax.types import LENGTHS
 
 Ints = Any                      # an int, or an array of ints of 64 bits
 MOST = 2 ** 61                  # what is computed lies between this and its negative
 ROUNDING = 2 ** 52              # floats tell of ints beyond that
 MOST_POWER, MOST_SHIFT = 8, 60
-ALLOWED = "a length is made of +, -, *, /, ^, min, max, rem and mod"
 
 
 class Beyond(Exception):
@@ -31,6 +31,8 @@ def names_in(exp: syntax.Exp) -> Iterator[syntax.Name]:
     match exp:
         case syntax.Name():
             yield exp
+        case syntax.Unary(_, a):
+            yield from names_in(a)
         case syntax.Binary(_, a, b) | syntax.Apply(_, syntax.Pair(a, b)):
             yield from names_in(a)
             yield from names_in(b)
@@ -54,7 +56,12 @@ def check(exp: syntax.Exp) -> None:
             return
         case syntax.Binary("/", a, b) | syntax.Apply(syntax.Name("rem" | "mod"), syntax.Pair(a, b)):
             if not (isinstance(b, syntax.Number) and isinstance(b.value, int) and b.value > 0):
-                raise complaint("a length is divided by a number: i / 2", b)
+                raise complaint("what divides in a length is a number above 0", b, "such as i / 2, rem(i, 3)")
+            check(a)
+            return
+        case syntax.Unary("-", syntax.Number()):
+            raise complaint("a length is not negative", exp)
+        case syntax.Unary("-", a):
             check(a)
             return
         case syntax.Binary("^", syntax.Number(2), b):
@@ -63,11 +70,17 @@ def check(exp: syntax.Exp) -> None:
         case syntax.Binary("^", a, syntax.Number(int(power))) if power <= MOST_POWER:
             check(a)
             return
-    raise complaint(ALLOWED, exp)
+    if isinstance(exp, syntax.Number):
+        raise complaint("a length is a whole number", exp)
+    raise complaint("this is no formula of a length", exp)
 
 
-def complaint(message: str, exp: syntax.Exp) -> NessieError:
-    return NessieError(message, *([(exp.span, "not this")] if exp.span else []))
+def complaint(message: str, exp: syntax.Exp, hint: str = LENGTHS) -> NessieError:
+    return NessieError(message, *places(exp.span, "not this"), hint=hint)
+
+
+def places(span: Span | None, label: str) -> Sequence[tuple[Span, str]]:
+    return ((span, label),) if span else ()
 
 
 # As code ------------------------------------------------------------------------------------------
@@ -89,6 +102,8 @@ def thread(exp: syntax.Exp) -> ir.Exp:
             for _ in range(power):
                 result = thread(a) if result == ir.Const(1, "int") else op("*", result, thread(a))
             return result
+        case syntax.Unary(_, a):
+            return op("-", ir.Const(0, "int"), thread(a))
         case syntax.Binary(operator, a, b) | syntax.Apply(syntax.Name(operator), syntax.Pair(a, b)):
             return op(operator, thread(a), thread(b))
     raise TypeError(exp)
@@ -108,6 +123,8 @@ def value(exp: syntax.Exp, numbers: Mapping[str, Ints]) -> Ints:
             return numbers[name]
         case syntax.Number(int(number)):
             return number
+        case syntax.Unary(_, a):
+            return computed("-", 0, value(a, numbers))
         case syntax.Binary(operator, a, b) | syntax.Apply(syntax.Name(operator), syntax.Pair(a, b)):
             return computed(operator, value(a, numbers), value(b, numbers))
     raise TypeError(exp)

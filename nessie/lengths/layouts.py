@@ -5,7 +5,8 @@
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
@@ -13,11 +14,11 @@ from nessie.base.types import Base, Pair, Seq, Type
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of
 from nessie.lengths import formulas
-from nessie.lengths.formulas import bare, names_in, thread
+from nessie.lengths.formulas import bare, names_in, places, thread
 from nessie.syntax import nodes as syntax
 from nessie.syntax.types import sequences
 
-SEEN = 2                    # the positions around rows that their length may mention: that of the row, and one more
+OF_ONE_LENGTH = "; [uniform [float]] are rows of one length, whatever that is"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class RowForm:
 
 
 def row_form(written: syntax.TypeSeq, around: Sequence[str]) -> RowForm:
-    """Return the form of rows; `around`: the names of the positions of the sequences around them, innermost first."""
+    """Return the form of rows; `around`: the names of the positions of the sequences around them, innermost first. A
+    formula may mention all of two positions, and of more the innermost: the others are no index of a walk."""
     if written.uniform:
         return RowForm("uniform")
     if written.length is None:
@@ -37,7 +39,7 @@ def row_form(written: syntax.TypeSeq, around: Sequence[str]) -> RowForm:
     mentioned = dict.fromkeys([name.name for name in names_in(written.length)])
     if mentioned.keys().isdisjoint(around):
         return RowForm("uniform", bare(written.length))
-    seen = tuple([name or f"_{level}" for level, name in enumerate(around[:SEEN])])
+    seen = tuple([name or f"_{level}" for level, name in enumerate(around if len(around) < 3 else around[:1])])
     if any(name in around and name not in seen for name in mentioned):
         return RowForm()
     others = tuple([name for name in mentioned if name not in seen])
@@ -64,20 +66,40 @@ def check(written: syntax.TypeExp) -> None:
     argument tells of the result."""
     if isinstance(written, syntax.TypeFun):
         check(written.argument)
-    told = {bare(one.length) for one in sequences(written)}
-    check_part(written, (), told)
+    lengths = [one.length for one in sequences(written) if one.length is not None]
+    for length in lengths:
+        formulas.check(length)
+    mentioned = Counter([name.name for length in lengths for name in names_in(length)])
+    check_part(written, (), set(names_told(written, (), mentioned)))
+
+
+def names_told(written: syntax.TypeExp, around: tuple[str, ...], mentioned: Mapping[str, int]) -> Iterator[str]:
+    """Yield the names that are the length of a sequence. [i < n => [float; k]] tells of no k that is mentioned only
+    there: it may have meant i."""
+    match written:
+        case syntax.TypeSeq(element, length, index):
+            name = bare(length)
+            if name and name not in around and not (around and around[0] and mentioned[name] == 1):
+                yield name
+            yield from names_told(element, (index, *around), mentioned)
+        case syntax.TypeFun(first, second) | syntax.TypePair(first, second):
+            yield from names_told(first, around, mentioned)
+            yield from names_told(second, around, mentioned)
 
 
 def check_part(written: syntax.TypeExp, around: tuple[str, ...], told: set[str]) -> None:
     match written:
         case syntax.TypeSeq(element, length, index):
-            if length is not None:
-                formulas.check(length)
-                for name in names_in(length):
-                    if name.name not in around and name.name not in told:
-                        raise NessieError(f"nothing says what {name.name} is",
-                                          *([(name.span, "a length mentions it")] if name.span else []),
-                                          hint=f"a sequence may say it: [float; {name.name}]")
+            for name in names_in(length) if length is not None else ():
+                if name.name not in around and name.name not in told:
+                    who, more = ("another", OF_ONE_LENGTH) if bare(length) else ("a", "")
+                    raise NessieError(f"nothing says what {name.name} is", *places(name.span, "a length mentions it"),
+                                      hint=f"{who} sequence may say it: [float; {name.name}]{more}")
+            if index and index in (*around, *told):
+                other = "one around it" if index in around else "the length of a sequence"
+                raise NessieError(f"the position {index} has the name of {other}",
+                                  *places(written.span, f"{index} is a position here"),
+                                  hint="each has a name of its own: [i < n => [j < i + 1 => [float; j + 1]]]")
             check_part(element, (index, *around), told)
         case syntax.TypeFun(_, result):
             check_part(result, around, told)
@@ -93,10 +115,8 @@ def fits(written: syntax.TypeExp, type_: Type) -> bool:
             return fits(element, item)
         case syntax.TypePair(first, second), Pair(one, other):
             return fits(first, one) and fits(second, other)
-        case syntax.TypeName(name), Base(base):
-            return name == base or name not in ("int", "float", "bool", "char")
-        case syntax.TypeName(), _:
-            return True
+        case syntax.TypeName(name), _:
+            return type_ == Base(name) or name not in ("int", "float", "bool", "char")
     return False
 
 

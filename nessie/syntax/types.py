@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from nessie.syntax import nodes as syntax
 
+LENGTHS = "a length is made of whole numbers, names, +, -, *, /, ^, min(a, b), max(a, b), rem(a, 2) and mod(a, 2)"
+
 
 def sequences(written: syntax.TypeExp) -> Iterator[syntax.TypeSeq]:
     """Yield the sequences in a type, each before those inside it."""

@@ -9,6 +9,7 @@ from nessie.base.source import Source, Span
 from nessie.base.system.forking import cached_property
 from nessie.syntax.errors.other_languages import COMMENT, EQUAL, SIGNS, WORDS, in_comment
 from nessie.syntax.lexer import CLOSING, OPENED_BY, Token
+from nessie.syntax.types import LENGTHS
 
 CLOSERS = {"LPAREN": "RPAREN", "LBRACKET": "RBRACKET", "LBRACE": "RBRACE"}
 OPENERS = {closer: opener for opener, closer in CLOSERS.items()}
@@ -170,6 +171,12 @@ def fresh_line(stop: Stop) -> bool:
         and "\n" in stop.source.text[stop.seen[-1].end:stop.found.start]
 
 
+def in_length(stop: Stop) -> bool:
+    """Is this a sequence's length in a type, which something else than its end interrupts?"""
+    return stop.inside == "LBRACKET" and "STAR" in stop.expected and "COMPARE" not in stop.expected \
+        and not stop.finds(*ENDS, *FORMS, *OPENERS)
+
+
 OF_THE_PROMPT = "a command of the prompt is a line of its own, at the prompt"
 
 
@@ -235,6 +242,7 @@ MISTAKES: tuple[tuple[Callable[[Stop], bool | str], str], ...] = (
     (lambda at: at.finds("EQUALS") and at.inside == "LBRACE" and at.since_opening("COLON")
      and not at.since_opening("BAR"), "elements are taken by in: {x * x : x in v}"),
     (lambda at: at.finds("EQUALS"), EQUAL),
+    (in_length, LENGTHS),
     (lambda at: at.finds("COLON") and indexes(at, at.bracket),
      "there are no slices: subseq(a, start, end), or a -> [start:end]"),
     (lambda at: at.finds("IN") and at.inside == "LBRACKET" and at.since_opening("COLON"),

@@ -20,7 +20,7 @@ from nessie.syntax.lexer import Token
 
 SPELLED = {**BRACKETS, "SEMI": ";", "COMMA": ",", "COLON": ":", "EQUALS": "=", "BAR": "|", "GATHER": "->",
            "DCOLON": "::", "DOLLAR": "$", "THEN": "then", "ELSE": "else", "IN": "in"}
-OPERATOR_KINDS = {"ADD", "STAR", "COMPARE", "POWER"}
+OPERATOR_KINDS = {"ADD", "STAR", "POWER"}
 EXPRESSION_KINDS = {"NUMBER", "LPAREN", "NAME"}
 
 
@@ -29,7 +29,7 @@ def syntax_error(source: Source, seen: list[Token], found: Token) -> NessieError
     if found.kind == "EOF" and seen and seen[-1].start == seen[-1].end:
         seen = seen[:-1]                # an optional `;`
     stop = Stop(source, tuple(seen), found, frozenset(acceptable(seen)))
-    places = [(Span(source, found.start, found.end), f"expected {in_words(stop.expected)}")]
+    places = [(Span(source, found.start, found.end), f"expected {in_words(stop.expected, stop.inside)}")]
     opening = stop.bracket
     ends = {*FORMS, "SEMI", "DOLLAR", *OPENERS}
     if opening is not None and found.kind in ends - {CLOSERS[opening.kind]}:
@@ -47,14 +47,17 @@ def acceptable(seen: list[Token]) -> set[str]:
     return {kind for kind in tokens if shift(list(states), kind)}
 
 
-def in_words(expected: frozenset[str]) -> str:
-    """Return the kinds in words, such as: `)`, `,` or an operator."""
+def in_words(expected: frozenset[str], inside: str = "") -> str:
+    """Return the kinds in words, such as: `)`, `,` or an operator. `inside`: the kind of the innermost open token."""
     operand = "NAME" in expected and "LBRACKET" in expected        # an expression or a type begins here
-    words = [f"`{SPELLED[kind]}`" for kind in SPELLED if kind in expected and not (operand and kind in CLOSERS)]
-    if expected >= OPERATOR_KINDS:
-        words = [word for word in words if word != "`->`"] + ["an operator"]
+    operator, length = expected >= OPERATOR_KINDS, expected >= EXPRESSION_KINDS and not operand
+    unsaid = {*(CLOSERS if operand or operator or length else ()),
+              *(["GATHER"] if operator or inside == "LBRACKET" else ())}
+    words = [f"`{SPELLED[kind]}`" for kind in SPELLED if kind in expected - unsaid]
+    if operator:
+        words.append("an operator")
     elif expected >= EXPRESSION_KINDS:
-        words.append("an expression")
+        words.append("a length" if length else "an expression")
     elif "NAME" in expected:
         words.append("a type" if operand else "a name")
     if not words:

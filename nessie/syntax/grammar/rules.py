@@ -398,6 +398,11 @@ def p_length(p: Any) -> None:
     p[0] = syntax.Binary(p[2], p[1], p[3], span=p.span())
 
 
+def p_length_negative(p: Any) -> None:
+    "length : MINUS length %prec PREFIX"
+    p[0] = syntax.Unary(p[1], p[2], span=p.span())
+
+
 def p_length_atom(p: Any) -> None:
     """length : NAME
               | NUMBER"""
@@ -405,9 +410,10 @@ def p_length_atom(p: Any) -> None:
 
 
 def p_length_call(p: Any) -> None:
-    "length : NAME LPAREN length COMMA length RPAREN"
-    pair = syntax.Pair(p[3], p[5], span=p.span(3, 5))
-    p[0] = syntax.Apply(syntax.Name(p[1], span=p.span(1, 1)), pair, span=p.span())
+    """length : NAME LPAREN length RPAREN
+              | NAME LPAREN length COMMA length RPAREN"""
+    argument = syntax.Pair(p[3], p[5], span=p.span(3, 5)) if len(p) > 5 else p[3]
+    p[0] = syntax.Apply(syntax.Name(p[1], span=p.span(1, 1)), argument, span=p.span())
 
 
 def p_length_parentheses(p: Any) -> None:
