@@ -4,6 +4,7 @@
     chunks          about equal parts of a space
     nested          the rows of a nested space, while its segments are walked
     elements        what each SOAC does at an element, at the end of a segment, at the end of the walk
+    interiors       where no element decides where it is
     states          running values: accumulators, prefixes, counts
     finals          the results when all elements are done
     survivors       FILTER without a branch

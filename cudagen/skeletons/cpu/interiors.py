@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nessie.base.records import dataclass
-from nessie.cudagen.kernels.code import Value, integer, op
+from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import apply
-from nessie.cudagen.kernels.walk import ROOT
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.elements import Sweep
-from nessie.lambda_cu import nodes as ir
+from nessie.cudagen.skeletons.interiors import bounds, extreme, interiors, loop
 
 FEW = 10                        # elements that are not worth an interior
 
@@ -48,14 +47,9 @@ def inner_range(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp 
             begin, end = apply(code, run.tables, interior.rows, ())
             holds = op("and", holds, op("and", op("<=", begin.exp, segment), op("<", segment, end.exp)))
         with code.block() as inside:
-            lower, upper = low, high
-            for interior in found:
-                given = (Value(segment, "int"),) if segment is not None else ()
-                begin, end = apply(code, run.tables, interior.range, given)
-                lower = op("max", lower, moved(begin.exp, start))
-                upper = op("min", upper, moved(end.exp, start))
-            code.add(loops.Set(first, op("min", lower, high)))
-            code.add(loops.Set(beyond, op("max", loops.Name(first), upper)))
+            lows, highs = bounds(run, found, segment, start)
+            code.add(loops.Set(first, op("min", extreme("max", [low, *lows]), high)))
+            code.add(loops.Set(beyond, op("max", loops.Name(first), extreme("min", [high, *highs]))))
             code.add(loops.Set(parts, integer(3)))
         if segment is None:
             code.statements += inside
@@ -63,16 +57,6 @@ def inner_range(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp 
             code.add(loops.If(holds, tuple(inside)))
     code.add(loops.If(op("<=", op("+", low, integer(FEW)), high), tuple(long)))
     return Inner(loops.Name(first), loops.Name(beyond), loops.Name(parts))
-
-
-def interiors(run: Sweep) -> list[ir.Interior]:
-    """Those of the bindings at elements."""
-    soacs = [step.bind.soac for step in run.walk.at(ROOT) if step.name in run.active]
-    return [soac.interior for soac in soacs if isinstance(soac, ir.Map | ir.Reduce) and soac.interior is not None]
-
-
-def moved(place: loops.Exp, start: loops.Exp | None) -> loops.Exp:
-    return place if start is None else op("+", start, place)
 
 
 def in_parts(run: Sweep, low: loops.Exp, high: loops.Exp, inner: Inner | None, hint: str,
@@ -92,11 +76,3 @@ def in_parts(run: Sweep, low: loops.Exp, high: loops.Exp, inner: Inner | None, h
     if within and border:
         code.add(loops.For(part.name, integer(0), inner.parts, (
             loops.If(op("==", part, integer(1)), (within,), (border,)),)))
-
-
-def loop(run: Sweep, low: loops.Exp, high: loops.Exp, hint: str, write: Callable[[loops.Exp], None],
-         step: int) -> loops.For | None:
-    index = loops.Name(run.code.fresh(hint))
-    with run.code.block() as body:
-        write(index)
-    return loops.For(index.name, low, high, tuple(body), integer(step)) if body else None

@@ -24,8 +24,9 @@ from contextlib import contextmanager
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.walk import SEGMENT
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.skeletons.cpu.interiors import Inner, in_parts, inner_range, interiors
+from nessie.cudagen.skeletons.cpu.interiors import Inner, in_parts, inner_range
 from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.interiors import interiors
 from nessie.cudagen.skeletons.states import State, commutative, identity
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions

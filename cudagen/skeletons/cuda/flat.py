@@ -10,6 +10,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import Buffer
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, each_in_grid, grid, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.finish import finish_walk
+from nessie.cudagen.skeletons.interiors import flat_interior, inside_or_not
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp
 from nessie.lambda_cu import nodes as ir
 
@@ -26,11 +27,12 @@ def sweep_flat(kernel: Kernel, root: ir.Flat, buffers: tuple[Buffer, ...], ends:
     sweep = kernel.sweep(code, states, all_steps(kernel))
     for state in states:
         sweep.declare(state)
-    index = code.fresh("i")
+    inner = flat_interior(sweep)
+    index = loops.Name(code.fresh("i"))
     code.note("each thread: elements that are a grid apart")
     with code.block() as body:
-        sweep.root(loops.Name(index))
-    each_in_grid(code, index, code.size(root.size), tuple(body))
+        inside_or_not(sweep, inner, index, index, lambda: sweep.root(index))
+    each_in_grid(code, index.name, code.size(root.size), tuple(body))
     buffers += keep_parts(kernel, sweep, states, BLOCK, op("max", blocks, integer(1)))
     launched, more = finish_walk(kernel, code, blocks) if ends else (blocks, "")
     launch(kernel, "sweep", code, launched, buffers, about=ABOUT + (PARTS if states else "") + more)

@@ -22,7 +22,6 @@ from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, Buffer
 from nessie.cudagen.skeletons.chunks import border_function, segmented, segmented_chunk, start_of
-from nessie.cudagen.skeletons.cpu.lanes import elements
 from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
 from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts, launch
@@ -33,6 +32,7 @@ from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of,
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
+from nessie.cudagen.skeletons.interiors import flat_interior, inside_or_not, loop
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
     all_steps,
@@ -160,6 +160,18 @@ def walk_run(kernel: Kernel, sweep: Sweep, runs: Runs, run: Run) -> None:
         return
     segmented_chunk(sweep.code, segmented(runs.root), run.span, lambda s: begin(sweep, s),
                     lambda low, high, s, start: elements(sweep, low, high, s, start), lambda s: end(kernel, sweep, s))
+
+
+def elements(sweep: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None = None,
+             start: loops.Exp | None = None) -> None:
+    """Neighbouring elements; where there are segments, all of one."""
+    inner = None if sweep.walk.segmented else flat_interior(sweep)
+
+    def walk() -> None:
+        if whole := loop(sweep, low, high, "i", lambda index: sweep.root(index, segment, start)):
+            sweep.code.add(whole)
+
+    inside_or_not(sweep, inner, low, op("-", high, integer(1)), walk)
 
 
 def begin(sweep: Sweep, segment: loops.Exp) -> None:

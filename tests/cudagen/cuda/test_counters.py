@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from built import counting_device
 from cuda_programs import SPACES, skeletons
+from executors import Compiled
 from kernel_runs import BASES, program_of
 from paths import EXAMPLES, GOLDEN_FILES
 from test_skeletons import cuda_kernel, numbers
@@ -215,6 +216,26 @@ def test_mistakes_are_seen(right: str, wrong: str, worse: str) -> None:
     assert planted != good
     before, after = counts(parse(good))[worse], counts(parse(planted))[worse]
     assert (before.sectors, after.sectors, after.least_sectors) == (64, 256, 64)
+
+
+# Stencils -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("type_", "result", "each"), [("[float]", "smooth", 1), ("float", "sum(smooth)", 1),
+                                                       ("[float]", "{x : x in smooth | x > 3.0}", 8)])
+def test_only_threads_at_the_border_decide_where_their_elements_are(type_: str, result: str, each: int) -> None:
+    """`each`: the elements of a thread, which are all in the interior or take what is for any."""
+    program = Compiled(f"""function main(v) : [float] -> {type_} = let n = #v;
+        smooth = {{v[max(0, i - 1)] + v[min(n - 1, i + 1)] : i in [0:n]}} in {result};""",
+                       target="cudasim").executable("ilp")
+    gpu = counting_device(program)
+    driver = Counting(gpu.driver.points)
+    device = type(gpu)(gpu.built, driver)
+    device.launch(program.kernels[0].name, [N, device.upload("float", numbers(N).astype(float))])
+    read = [a for a in driver.accesses() if (a.point.kind, a.point.array) == ("load", "v")]
+    inside, anywhere = read[:2], read[2:4]
+    assert all((a.lanes, a.requests) == (N - 2 * each, N // 32) for a in inside)
+    assert all((a.lanes, a.requests) == (2 * each, 2 * each) for a in anywhere)
 
 
 # Skeletons and examples ---------------------------------------------------------------------------

@@ -53,6 +53,12 @@ PROGRAMS: Mapping[str, tuple[str, list[list[Any]]]] = {
                 [[[7] * 5, []], [[], []], [[7] * 300, [(k % 3, k) for k in range(5000)]],
                  [[7], [(0, k) for k in range(9)]],
                  *([[7] * 9, [*[(8, 1)] * 2500, (at, 2)]] for at in (9, -1, *FARTHEST)), [[], [(0, 0)]]]),
+    "stencils": ("function main(xs) : [int] -> ([int], int, [int]) = let n = #xs; "
+                 "ys = {xs[max(0, i - 2)] - 3 * xs[min(n - 1, i + 1)] : i in [0:n]}; zs = {y : y in ys | y > 0} in "
+                 "(ys, max_val({xs[mod(i - 1, n)] + xs[i] * xs[mod(i + 3, n)] : i in [0:n]}), plus_scan(zs));",
+                 [[list(range(-n, n, 2))] for n in (0, 1, 2, 3, 5, 255, 256, 257, 2049, 5000)]),
+    "neighbours out of range": ("function main(xs, at) : ([int], int) -> [int] = {xs[i + at] : i in [0:#xs]};",
+                                [[list(range(n)), at] for n in (1, 300, 2500) for at in (0, 1, -1, n)]),
     "sums of what is no number": (
         "function main(xs) : [float] -> ((float, (float, float)), [[float]]) = "
         "((sum(xs), (max_val(xs), min_val(xs))), [plus_scan(xs), max_scan(xs), min_scan(xs)]);",
