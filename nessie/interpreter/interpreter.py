@@ -90,6 +90,7 @@ class World:
     depth: int = 0
     calls: list[Call] = field(default_factory=list)         # the functions now running, within the running form
     nested: int = 0                                         # the number of these functions
+    elements: list[int] = field(default_factory=list)       # positions in the user's apply-to-eaches, outermost first
     deeper: str = ""                                        # the hint that says how to allow deeper recursion
     widths: Widths = FULL                                   # of the program's numbers
     uses: LastUses = field(default_factory=LastUses)        # of names
@@ -174,6 +175,7 @@ def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> 
     world.work, world.depth, world.state = 0, 0, world.seeded
     world.calls.clear()
     world.nested = 0
+    world.elements.clear()
     try:
         with frames_for(FRAMES):
             return Result(pattern, value(), world.work, world.depth)
@@ -260,7 +262,7 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
         raise error_at(world, UNEQUAL, each.origin, f"the lengths are {lengths}")
     world.charge(1 + len(sources[0]))
     outer, start, deepest, drew = world.state, world.depth, world.depth, False
-    results = Made()
+    results, is_own = Made(), user_span(each.origin[:1]) is not None
     for position, elements in enumerate(zip(*sources, strict=True)):
         found: Locals = {}
         for generator, element in zip(each.generators, elements, strict=True):
@@ -269,10 +271,14 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
         first = element_state(outer, position)
         world.state, world.depth = first, start
         world.effects.positions.append(position)
+        if is_own:
+            world.elements.append(position)
         if each.filter is None or evaluate(world, each.filter, inner):
             results.append(evaluate(world, each.body, inner))
         deepest, drew = max(deepest, world.depth), drew or world.state != first
         world.effects.positions.pop()
+        if is_own:
+            world.elements.pop()
     world.state, world.depth = state_after(outer) if drew else outer, deepest
     if not world.effects.positions:
         world.effects.let_out()

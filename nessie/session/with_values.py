@@ -1,16 +1,16 @@
 """Adds the failing values to the error of a failed check.
 
 A compiled program says which check has failed, where, and at which element of an apply-to-each. It does not know the
-values, which may never have been in memory. The interpreter finds them: it evaluates the form once more, if that takes
-little work. If its error is the same, and no recursion is involved, the values are the same, too. Output is not printed
-again, and a form with any other effect is not repeated.
+values, which may never have been in memory, nor where in its row an element is. The interpreter finds both: it
+evaluates the form once more, if that takes little work. If its error is the same, and no recursion is involved, the
+values are the same, too. Output is not printed again, and a form with any other effect is not repeated.
 """
 from __future__ import annotations
 
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from typing import Any
@@ -80,7 +80,8 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
             if again.message == error.message and is_same(error, again, world):
                 (span, label), (_, found) = error.places[0], again.places[0]
                 written = squeezed(span.source.text[span.start:span.end])
-                parts = [part for part in (label, found) if part and squeezed(part) != written]
+                parts = [part for part in (with_rows(label, world.elements), found)
+                         if part and squeezed(part) != written]
                 calls = called_from((span,), [call.site.origin for call in reversed(world.calls) if call.site])
                 told.places = ((span, ": ".join(parts)), *(error.places[1:] or places(calls)[1:]))
     return told
@@ -94,6 +95,14 @@ def is_same(error: NessieError, again: NessieError, world: interpreter.World) ->
     return (bool(again.places) and again.places[0][0] == error.places[0][0]
             and (len(set(bodies)) == len(bodies) or error.places[0][1] != "")
             and all(span in calls for span, _ in error.places[1:]))
+
+
+def with_rows(label: str, positions: Sequence[int]) -> str:
+    """The label that tells the element, with the positions in all of the apply-to-eaches around it: of an element in a
+    row, the program has told none."""
+    if positions and label in ("", f"at element {positions[0]}"):
+        return f"at element {positions[0] if len(positions) == 1 else ''.join([f'[{at}]' for at in positions])}"
+    return label
 
 
 def squeezed(text: str) -> str:

@@ -10,6 +10,7 @@ from executors import Compiled, Failed, agree, outcome, same
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.skeletons.cpu import interiors
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.scope import soac_can_fail, space_of
 
 Rule = Callable[[int, int], int]
@@ -121,6 +122,33 @@ def test_padding_with_a_value() -> None:
             assert same(program, v, left, right) == [7] * left + v + [7] * right
 
 
+@pytest.mark.parametrize("form", ["dense", "uniform"])
+def test_padding_a_matrix_with_a_value(form: str) -> None:
+    layouts = (ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), form)), *3 * (ir.ScalarLayout("int"),))
+    program = Compiled("function main(m, l, r, x) : ([[int]], int, int, int) -> [[int]] = pad_with2(m, l, r, x);",
+                       layouts=layouts)
+    for n in SIZES:
+        for columns in (0, 1, (3 * n + 1) % 7):
+            m = [[10 * i + j for j in range(columns)] for i in range(n)]
+            for left, right in [(0, 0), (1, 1), (2, 0), (0, 3), (1, 4)]:
+                width = columns if n else 0
+                blank = [7] * (left + width + right)
+                inside = [[7] * left + row + [7] * right for row in m]
+                assert same(program, m, left, right, 7) == [blank] * left + inside + [blank] * right
+    assert fails(same(program, [[1]], -1, 0, 0), "must not be negative")
+    if form == "dense":
+        assert fails(same(program, [[1, 2], [3]], 1, 1, 0), "rows must be of one length")
+
+
+def test_zeros_around_a_matrix_are_the_border_only() -> None:
+    """A kernel with an interior that decides and checks nothing."""
+    program = Compiled("function main(m, r) : ([[int]], int) -> [[int]] = pad_with2(m, r, r, 0);",
+                       layouts=(ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), "uniform")), ir.ScalarLayout("int")))
+    (inside,) = [bind.soac.interior for kernel in program.executable("ilp").kernels for bind in kernel.binds
+                 if isinstance(bind.soac, ir.Map) and bind.soac.interior]
+    assert inside.rows and not any(isinstance(exp, ir.If | ir.Fail) for exp in subexpressions(inside.thunk.body))
+
+
 def test_windows_by_steps() -> None:
     program = Compiled("function main(v, size, step) : ([int], int, int) -> [[int]] = slide(v, size, step);")
     for n in SIZES:
@@ -135,7 +163,7 @@ def test_blocks() -> None:
         for k in range(-1, 5):
             found = same(program, list(range(n)), k)
             if k < 1 or n % k:
-                assert fails(found, "BLOCKS makes parts of k >= 1 elements")
+                assert fails(found, "BLOCKS makes parts of at least 1" if k < 1 else "BLOCKS makes equal parts")
             else:
                 assert found == windows(list(range(n)), k, k)
 
@@ -145,7 +173,8 @@ def test_blocks_of_a_matrix() -> None:
     m = [[i * 10 + j for j in range(6)] for i in range(4)]
     assert same(program, m, 2) == [[[row[j:j + 2] for row in m[i:i + 2]] for j in (0, 2, 4)] for i in (0, 2)]
     assert same(program, [], 3) == []
-    assert fails(same(program, m, 4), "BLOCKS makes parts of k >= 1 elements")
+    assert fails(same(program, m, 4), "BLOCKS makes equal parts and leaves no element over")
+    assert fails(same(program, m, 0), "BLOCKS makes parts of at least 1 element")
     assert fails(same(program, [[1, 2], [3]], 1), "rows must be of one length")
 
 
@@ -158,6 +187,9 @@ def test_blocks_of_a_matrix() -> None:
     ("flatten(slide2([v, [1]], 1, 1)[0][0])", "rows must be of one length"),
     ("pad(v, 9223372036854775807, 9223372036854775807, clamp)", "PAD makes more elements than there can be"),
     ("pad_with(v, 9223372036854775807, 1, 0)", "PAD makes more elements than there can be"),
+    ("flatten(pad_with2([v], 9223372036854775807, 1, 0))", "PAD makes more elements than there can be"),
+    ("pad2([] [int], 1, 1, clamp)", "use pad_with or pad_with2"),
+    ("group_by(v, 0)", "GROUP_BY makes parts of at least 1"),
     ("slice(v, 2, 5)", "Bounds error for function SUBSEQ"),
 ])
 def test_what_fails(call: str, message: str) -> None:

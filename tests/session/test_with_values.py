@@ -6,6 +6,7 @@ import time
 import pytest
 
 from nessie.base.source import NessieError, Source
+from nessie.cudagen.cuda.cudasim import compiler
 from nessie.interpreter import interpreter
 from nessie.running.targets import Limits, Target
 from nessie.session import with_values
@@ -88,3 +89,29 @@ def test_recursion_in_a_thread_tells_element_values_and_callers(target: str, for
     assert told(error) == label
     assert [(span.source.text[span.start:span.end], said) for span, said in error.places[1:]] == [
         (caller, "called from here") for caller in callers]
+
+
+ROWS = """function quotients(v, k) = {100 / (x - k) : x in v} ++ {100 / x : x in v};
+function ends(v, k) = {v[i + k] : i in [0:k]};
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference", "cudasim"])
+@pytest.mark.parametrize("form, label", [
+    ("{{1 / (i - j + 2) : i in [0:3]} : j in [0:4]};", "at element [2][0]: 1 / 0"),
+    ("{{v[i] : i in [0:#v + 1]} : v in [[] int, [1]]};", "at element [0][0]: the index is 0, the length 0"),
+    ("{{{1 / x : x in a} : a in b} : b in [[[1], [2]], [] [int], [[3], [4, 0, 0]]]};", "at element [2][1][1]: 1 / 0"),
+    ("{{1 / x : x in a | x < 3} : a in [[5], [9, 4, 2, 0]] | #a > 1};", "at element [1][3]: 1 / 0"),
+    ("{sum([0:3 - i]) : i in [0:6]};", "at element 4: s is 0, e is -1, l is 1"),
+    ("{[0:a:b] : a in [4, 5, 6]; b in [1, 2, 0]};", "at element 2: s is 0, e is 6, l is 0"),
+    ("{take(v, n) : v in [[1], [2], [3]]; n in [0, 1, 2]};", "at element 2: n is 2, size is 1"),
+    ("{{sum(take(v, n)) : n in [0, 1, 2]} : v in [[1, 2], [3]]};", "at element [1][2]: n is 2, size is 1"),
+    ("{if a > 1 then sum({10 / (x - a) : x in [3, a]}) else a : a in [0, 1, 5, 3]};", "at element [2][1]: 10 / 0"),
+    ("{quotients(v, k) : v in [[1, 2], [4, 0]]; k in [3, 4]};", "at element [1][0]: 100 / 0"),
+    ("{sum({ends(v, k)[0] : v in vs}) : vs in [[[1, 2], [3, 4]], [[5]]]; k in [1, 2]};",
+     "at element [1][0][0]: the index is 2, the length 1"),
+    ("{pad(v, k, 0, clamp) : v in [[1], [2, 3], [4]]; k in [2, 1, -1]};", "at element 2: l is -1, r is 0")])
+def test_the_element_of_each_row_around_is_told(target: str, form: str, label: str) -> None:
+    if target == "cudasim" and not compiler.found():
+        pytest.skip("no compiler for cudasim")
+    assert told(failure(ROWS + form, Target(target))) == label

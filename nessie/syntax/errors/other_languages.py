@@ -90,6 +90,13 @@ NAMES = {
     "bugs": "nessie doctor tells what is here; what differs from CMU's NESL stands in docs/language.md",
     "nesl_path": 'load "folder/file"; takes any path'}
 
+BORDER_RULES = {                        # NumPy's, of what is padded
+    "edge": "clamp is the border rule by which the last element stands beyond an end",
+    "symmetric": "mirror is the border rule by which elements go back, the last one first",
+    "reflect": "mirror is the border rule by which elements go back, the last one first; without it first, "
+               "(i, n) => if i < 0 then -i else if i >= n then 2 * n - 2 - i else i",
+    **dict.fromkeys(("constant", "zero", "zeros"), "pad_with(v, l, r, x) and pad_with2(m, l, r, x) put x around")}
+
 
 def name_hint(name: str, span: Span | None) -> str:
     """Return the hint for an unknown name, by its place."""
@@ -106,6 +113,8 @@ def name_hint(name: str, span: Span | None) -> str:
         return f"a function without a name is {name} => {name} + 1; -> takes elements of a sequence by their indices"
     if re.search(rf"(?i)\{{([^{{}}]*:)?\s*{re.escape(name)}\s+in\s[^{{}}|;]*,[^{{}}|;]*$", before):
         return "a condition stands behind |: {x in v | x > 1}"
+    if name in BORDER_RULES and re.search(r"(?i)\bpad\w*\s*\([^;]*$", before):
+        return BORDER_RULES[name]
     return NAMES.get(name, "")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from nessie.base.source import Consequence, NessieError, Span
 from nessie.base.text.nearest import nearest
 from nessie.base.text.types_text import show_scheme
-from nessie.base.types import FLOAT, INT, Fun, Pair, Type, components, nest_right
+from nessie.base.types import FLOAT, INT, Fun, Pair, Type, components, match_types, nest_right
 from nessie.syntax import nodes as syntax
 from nessie.typing.advice.hints import (
     applied_hint,
@@ -46,7 +46,7 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
     actual = [type_ for _, type_ in parts]
     given = show_scheme(nest_right(actual, Pair))
     operator = is_operator(function)
-    labels: list[Place] = [(span, of_type(type_)) for span, type_ in parts]
+    labels: list[Place] = [(span, of_type(type_)) for span, type_ in (parts if operator else misfits(expected, parts))]
     takes = f"{function} takes {show_scheme(expected)}"
     if function == "v[i]" and isinstance(actual[0], Fun):
         message = f"{written(parts[0][0]) or 'this'} is a function: it cannot be indexed"
@@ -60,6 +60,23 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
     else:
         message = f"{takes}, but gets {given}"
     return complaint(message, *labels, (called, takes), hint=argument_hint(function, expected, parts, clash, called))
+
+
+def misfits(expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> Sequence[tuple[Span | None, Type]]:
+    """Return the components that are wrong: those without which the others fit. If there is none such, those that do
+    not fit alone, and else all."""
+    due = components(expected)
+    if len(due) != len(parts) or len(parts) == 1:
+        return parts
+    types = [type_ for _, type_ in parts]
+
+    def fit(places: Sequence[int]) -> bool:
+        return match_types(nest_right([due[at] for at in places], Pair),
+                           nest_right([types[at] for at in places], Pair)) is not None
+    every = range(len(parts))
+    wrong = [at for at in every if fit([other for other in every if other != at])] or \
+        [at for at in every if not fit([at])] or every
+    return [parts[at] for at in wrong]
 
 
 def not_a_function(type_: Type, function: syntax.Exp, argument: syntax.Exp, argument_type: Type) -> NessieError:

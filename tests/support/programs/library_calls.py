@@ -78,6 +78,7 @@ ADAPTED = {
     "pad2": "let (m,a,b) = x; k = if #m > 0 and all({#r > 0 : r in m}) then 1 else 0 in "
             "pad2(m, k * mod(a,3), k * mod(b,3), wrap)",
     "pad_with": "let (v,l,r,y) = x in pad_with(v, mod(l,3), mod(r,3), y)",
+    "pad_with2": "let (m,l,r,y) = x in pad_with2({take(q, min_val({#s : s in m})) : q in m}, mod(l,3), mod(r,3), y)",
     "wrap": "let (i,n) = x in wrap(i, abs(n) + 1)", "mirror": "let (i,n) = x in mirror(i, abs(n) + 1)",
     "map": "map(y => (y,y), x)", "sort_by": "sort_by(y => (y,y), x)", "scan": "scan((a,b) => a ++ b, [] int, x)",
     "reduce": "(reduce((a,b) => a ++ b, [] int, x), reduce(max, -9, {#v : v in x}))",
