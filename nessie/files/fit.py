@@ -15,7 +15,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.types import CHAR, FLOAT, Base, ContentOf, Pair, Seq, Type, expand
 from nessie.base.values import Column, Flat
-from nessie.files.parts import Columns, Misfit, misfit
+from nessie.files.parts import Columns, Misfit, misfit, wanted_text
 from nessie.files.reading import Reading
 
 
@@ -41,7 +41,23 @@ class Arrays(Columns):
         return chr(scalar) if wanted == CHAR else scalar
 
     def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
+        held, wanted = dimensions(self.held), dimensions(expand(type_, content))
+        if held is not None and wanted is not None and held != wanted:
+            misfit = Misfit(f"holds {array_of(held)} where {array_of(wanted)}, {wanted_text(type_)}, is wanted")
         return self.wrong(misfit)
+
+
+def dimensions(type_: Type) -> int | None:
+    """How many dimensions an array of this type has; None: it is no array of numbers."""
+    if isinstance(type_, Seq):
+        inside = dimensions(type_.element)
+        return None if inside is None else inside + 1
+    return 0 if isinstance(type_, Base) and type_ != CHAR else None
+
+
+def array_of(dimensions: int) -> str:
+    return ("a single value", "a vector", "a matrix")[dimensions] if dimensions < 3 else \
+        f"an array of {dimensions} dimensions"
 
 
 def convert(file: Reading, value: Column, held: Type, wanted: Type) -> Column:

@@ -285,7 +285,11 @@ def test_npy(tmp_path: Path, array: np.ndarray[Any, Any], type_: Type | None, va
 
 @pytest.mark.parametrize(("array", "type_", "reason"), [
     (np.array([1.5]), Seq(INT), ": holds float where int is wanted"),
-    (np.array([1]), Seq(Seq(INT)), ": holds int where [int]"),
+    (np.array(1.5), Seq(FLOAT), ": holds a single value where a vector, [float], is wanted"),
+    (np.zeros((2, 2, 2)), Seq(FLOAT), ": holds an array of 3 dimensions where a vector, [float], is wanted"),
+    (np.zeros((2, 2, 2)), Seq(Seq(FLOAT)), ": holds an array of 3 dimensions where a matrix, [[float]], is wanted"),
+    (np.zeros(3), Seq(Seq(FLOAT)), ": holds a vector where a matrix, [[float]], is wanted"),
+    (np.zeros((2, 2)), FLOAT, ": holds a matrix where a single value, float, is wanted"),
     (np.array([1j]), None, ": the array has elements of type complex128"),
     (np.array(["ab"]), None, ": the array has elements"),
     (np.array([97, 0x7fffffff], np.uint32).view("U1"), None, ": the array has the code 2147483647 at element 1"),

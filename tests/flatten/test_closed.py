@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from amounts import many
 from executors import QUICK, Compiled, Failed, outcome, same
 
+import nessie
 from nessie.base.widths import Widths
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_can_fail, space_of
@@ -208,6 +210,19 @@ def test_an_int_that_is_too_great_is_told() -> None:
     for executor in QUICK:
         found = outcome(program, executor, ([1, 2, 3], 2 ** 61 + 1))
         assert isinstance(found, Failed) and "greater than 2^61" in found.message
+
+
+@pytest.mark.parametrize(("length", "n", "more"), [
+    ("i+1", 2 ** 24 - 1, 2 ** 25), ("i*i", 94_000, 95_000), ("2^i", 48, 49), ("i/3", 2 ** 25, 2 ** 26)])
+def test_the_number_of_elements_is_exact_up_to_all_there_can_be(length: str, n: int, more: int) -> None:
+    """It is that of a sum by NumPy, of up to 2^48; of more, it is told that they are too many."""
+    size = nessie.compile(f"function size(n) : int -> int = #flatten({{[0:{length}] : i in [0:n]}});").size
+    i = np.arange(n)
+    total = int({"i+1": i + 1, "i*i": i * i, "2^i": 2 ** np.minimum(i, 50), "i/3": i // 3}[length].sum())
+    assert 2 ** 46 <= total < 2 ** 48 and size(n) == total
+    for target in ("cpu", "reference"):
+        with pytest.raises(nessie.NessieError, match="more elements than there can be"):
+            size(more, target=target)
 
 
 def test_a_program_has_one_text(tmp_path: Path) -> None:
