@@ -78,7 +78,8 @@ NUMBERS = """
 ROWS = """
 host {name}_firsts(int first_chunk, int last_chunk, {given}{type}[] keys, writable int[] table, writable int[] heads,
                    writable int[] firsts) {{""" + NUMBERS + """
-  for (row = first_chunk * {chunk}; row < min(last_chunk * {chunk}, {segments}); row += 1) {{
+  int each = max(1, min({chunk}, {segments} / {chunk}));
+  for (row = first_chunk * each; row < min(last_chunk * each, {segments}); row += 1) {{
     int low = {low};
     int high = {high};""" + TABLE + """
   }}

@@ -29,7 +29,7 @@ from nessie.cudagen.loops.plan import ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.text import parse
 from nessie.cudagen.skeletons.cpu import firsts
-from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CODES, GATHER, ROWS, sort_text
+from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CHUNK, CODES, GATHER, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
@@ -150,12 +150,13 @@ class SortOfRows:
 
     def firsts_functions(self, text: str, **more: Any) -> tuple[loops.Function, ...]:
         return self.parsed(text.format(
-            name=self.name, small=firsts.SMALL, head_code=CODES[self.base].format("head_key"), chunk=ROWS,
+            name=self.name, small=firsts.SMALL, head_code=CODES[self.base].format("head_key"), chunk=CHUNK,
             number=firsts.GREATEST if self.base == "float" else "", **self.rows, **more))
 
     def by_rows(self, function: str, arrays: tuple[str, ...], buffers: tuple[Buffer, ...]) -> Phase:
         sizes = (*passed(self.segments), loops.Name(self.offsets)) if self.offsets else passed(self.size)
-        chunks = op("/", op("+", self.segments, integer(ROWS - 1)), integer(ROWS))
+        each = op("max", integer(1), op("min", integer(CHUNK), op("/", self.segments, integer(CHUNK))))
+        chunks = op("/", op("+", self.segments, op("-", each, integer(1))), each)
         return Phase(f"{self.name}_{function}", (*sizes, *named(self.keys, *arrays)), chunks, buffers)
 
     def gather(self, order: str, result: str, width: int) -> Phase:

@@ -1,7 +1,7 @@
 """The text of the function that sorts rows (skeletons.cpu.order), in the language of loops."""
 from __future__ import annotations
 
-ROWS = 8                        # that a chunk sorts
+CHUNK = 64                      # rows that a chunk sorts, at most: as many as leave about as many chunks
 SHORT = 32                      # elements of a row that are inserted
 MEDIUM = 65536                  # elements of a row whose positions take 16 bits
 
@@ -19,7 +19,8 @@ host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, writable
   int least = -9223372036854775808;
   int greatest = 9223372036854775807;
   int infinite = 9218868437227405312;
-  for (row = first_chunk * {rows}; row < min(last_chunk * {rows}, {segments}); row += 1) {{
+  int each = max(1, min({chunk}, {segments} / {chunk}));
+  for (row = first_chunk * each; row < min(last_chunk * each, {segments}); row += 1) {{
     int low = {low};
     int high = {high};
     var int lowest = greatest;
@@ -180,7 +181,7 @@ def sort_text(name: str, **parts: str) -> str:
                                 back=pass_text("_4", ("order_2",), ("codes_2",), "shift_m"))
     long = LONG_ROWS.format(there=pass_text("", first, second, "shift", " - begin"),
                             back=pass_text("_2", second, first, "shift", " - begin"))
-    return SORT.format(name=name, rows=ROWS, short=SHORT, medium=MEDIUM, medium_rows=medium, long_rows=long, **parts)
+    return SORT.format(name=name, chunk=CHUNK, short=SHORT, medium=MEDIUM, medium_rows=medium, long_rows=long, **parts)
 
 
 def pass_text(mark: str, source: tuple[str, ...], target: tuple[str, ...], shift: str, less: str = "") -> str:

@@ -14,6 +14,7 @@ function orders(rows) = {rank(r) : r in rows};
 function down(rows) = {rank_down(r) : r in rows};
 function sorted(rows) = {sort(r) : r in rows};
 function one(v) = rank(v);
+function distinct(rows) = {remove_duplicates(r) : r in rows};
 """
 LENGTHS = (0, 1, 2, 31, 33, 100, 2000, 0, 65_536, 65_537, 40_000, 5)
 
@@ -62,6 +63,19 @@ def test_rows_are_in_order(kind: str) -> None:
         if of.dtype == np.int64:
             assert np.array_equal(down[row], ranks(np.argsort(~of, kind="stable"))), (kind, row)
     assert np.array_equal(program().one(KEYS[kind]), ranks(np.argsort(KEYS[kind], kind="stable")))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 10_000])
+def test_any_number_of_rows(rows: int) -> None:
+    """How many rows a chunk sorts depends on how many there are."""
+    random = np.random.default_rng(rows)
+    offsets = np.concatenate([[0], np.cumsum(random.integers(0, 4, rows))])
+    keys = random.integers(0, 3, offsets[-1])
+    given = nessie.Nested(offsets, keys)
+    of = np.repeat(np.arange(rows), np.diff(offsets))
+    assert np.array_equal(program().sorted(given).content, keys[np.lexsort((keys, of))])
+    seen = sorted(np.unique(of * 3 + keys, return_index=True)[1])
+    assert np.array_equal(program().distinct(given).content, keys[seen])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "few", "specials", "ints", "sorted"])
