@@ -39,10 +39,14 @@ def unread(module: Module) -> Module:
 
 
 def cleaned_function(function: Function) -> Function:
-    body = function.body
+    return replace(function, body=with_effects(function.body))
+
+
+def with_effects(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements, without those that only bind what none of them needs: nothing is left of what has no effect."""
     while (kept := cleaned(body, needed(body))) != body:
         body = kept
-    return replace(function, body=body)
+    return body
 
 
 def needed(body: tuple[Stmt, ...]) -> set[str]:

@@ -16,6 +16,7 @@ from nessie.cudagen.kernels.walk import UNIT, Step, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops import walk as loops_walk
 from nessie.cudagen.loops.plan import THREADS, TICKETS
+from nessie.cudagen.loops.unread import with_effects
 from nessie.cudagen.skeletons.cuda.blocks import (
     THREAD,
     blocks_here,
@@ -50,12 +51,13 @@ def ends_walk(kernel: Kernel, settled: set[str]) -> bool:
 
 def finish_walk(kernel: Kernel, code: Code, blocks: loops.Exp) -> tuple[loops.Exp, str]:
     """Adds to what a walk of so many blocks does. The number of blocks that are launched, which is 1 where there is
-    nothing to walk, and what to tell of it."""
+    nothing to walk, and what to tell of it. Nobody asks who ends last where that block would only find out what nobody
+    reads: what a carry comes to whose count the host knows already, for example."""
     together = bool(totals_of(kernel))
     launched = op("max", blocks, integer(1))
     with code.block() as last:
         finish(kernel, code, blocks)
-    if not last:
+    if not with_effects(tuple(last)):
         return blocks, ""
     told = about(kernel, code, "The block that ends last")
     shared = [statement for statement in last if isinstance(statement, loops.Shared)]
