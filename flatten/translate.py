@@ -12,16 +12,15 @@ from nessie.flatten.calls.compaction import compacted
 from nessie.flatten.calls.functions import call
 from nessie.flatten.rules.building import chained, literal
 from nessie.flatten.rules.conditionals import conditional
-from nessie.flatten.rules.each import apply_to_each
+from nessie.flatten.rules.each import apply_to_each, reduce_each
 from nessie.flatten.rules.effects import effect, is_effect
 from nessie.flatten.rules.sequences import RULES
 from nessie.flatten.threads.thread import PURE_SEQUENCE
 from nessie.flatten.translator import Translator, Values, both, pure, pure_on_values
-from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.contexts import Context, check_all
 from nessie.flatten.values.domains import HOST, Domain
 from nessie.flatten.values.materialise import run_for_errors, solid
 from nessie.flatten.values.values import Both, Value, exp_of, pull
-from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops
 from nessie.mono import nodes as mono
 
@@ -65,9 +64,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
         case mono.Prim(name, arguments) if name in ops.OPS or name in PURE_SEQUENCE:
             return pure_on_values(t, exp, [t.value(a, env, domain, hint) for a in arguments], domain, hint)
         case mono.Prim(name, (mono.Each() as each,)) if name.startswith("reduce_"):
-            values = [apply_to_each(t, each, env, domain, hint, reduced=True)]
-            t.emitter.origin = exp.origin
-            return RULES[name](t, exp, values, domain, hint)
+            return reduce_each(t, exp, each, env, domain, hint)
         case mono.Prim(name, arguments) if name in RULES:
             parts = chained(exp) if name == "append" else arguments
             values = [t.value(a, env, domain, hint) for a in parts]
@@ -99,9 +96,6 @@ def checked(t: Translator, exp: mono.Prim, condition: mono.Exp, message: str, va
     t.emitter.origin = exp.origin
     context: Context = t.emitter.host() if domain is HOST else Context(t.emitter, domain)
     holds = exp_of(pull(test, domain, domain.here(), context))
-    if domain is HOST:
-        t.emitter.require(holds, message, exp.origin)
-    else:
-        context.check(holds, ir.Const(0, "int"), "int", message, exp.origin)
+    if check_all(t.emitter, domain, context, holds, message, exp.origin):
         run_for_errors(t.emitter, domain, context)
     return t.value(value, env, domain, hint)

@@ -17,6 +17,7 @@ from nessie.flatten.values.domains import HOST, Domain
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import from_host_term, solid
 from nessie.flatten.values.values import Both, Scalar, Sequence, Value, constant, delayed
+from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
 from nessie.mono.analysis.provenance import Path
 from nessie.mono.analysis.summaries import Summary
@@ -39,6 +40,7 @@ class Translator:
     frame: Frame = field(default_factory=Frame)
     recursion: bool = True              # may threads recur?
     versions: dict[str, dict[frozenset[Path], str]] = field(default_factory=dict)       # their names, by their rows
+    asked: list[ir.Size] | None = None  # within a reduction in rounds: the lengths that must be short for it
 
     def value(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:
         """Return the value of the expression over the domain. `hint` is the base of the names of its results."""

@@ -275,7 +275,8 @@ def index_thunk_types(thunk: ir.Thunk, space: ir.Space, scope: Scope) -> Types:
 
 
 def check_interior(interior: ir.Interior | None, space: ir.Space, types: Types, scope: Scope) -> None:
-    """Its thunk gives what the SOAC's gives; a segmented space's has rows, and its range is one of each segment."""
+    """Its thunk gives what the SOAC's gives, or, where that chooses between narrow numbers and wide ones, narrow ones;
+    a segmented space's has rows, and its range is one of each segment."""
     if interior is None:
         return
     flat = isinstance(space, ir.Flat)
@@ -285,7 +286,9 @@ def check_interior(interior: ir.Interior | None, space: ir.Space, types: Types, 
         found = ("int", "int") if bounds is None else thunk_types(bounds, params, scope)
         require(found == ("int", "int"), f"an interior is from an int to before an int, not {shown(found)}")
     found = index_thunk_types(interior.thunk, space, scope)
-    require(found == types, f"the thunk gives {shown(types)}, but its interior {shown(found)}")
+    require(len(found) == len(types) and all([type_ in (one, wide) for type_, one, wide
+                                              in zip(types, found, widened(found), strict=True)]),
+            f"the thunk gives {shown(types)}, but its interior {shown(found)}")
 
 
 def monoid_types(soac: ir.Reduce | ir.Scan | ir.ReduceByIndex, types: Types, scope: Scope) -> Types:

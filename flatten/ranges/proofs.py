@@ -94,8 +94,10 @@ def by_polynomials(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> bool:
 
 
 def holds_where(ranges: Ranges, given: ir.Exp, truth: bool, condition: ir.Exp) -> bool:
-    """Is it certain that the condition holds where the given one does, or does not?"""
+    """Is it certain that the condition holds where the given one does, or does not? So it is where that is never."""
     assumed, more = ranges.assumed, assumptions(ranges, given, truth)
+    if any([ranges.least(negated(polynomial)) > 0 for polynomial in more]):
+        return True
     ranges.assumed, ranges.depth = lambda: (*assumed(), *more), ranges.depth + 1
     try:
         return holds(ranges, condition)
@@ -133,6 +135,11 @@ def doubtful(ranges: Ranges, condition: ir.Exp) -> ir.Exp:
             if TRUE in (first, second):
                 return second if first == TRUE else first
             return condition if first is a and second is b else op("and", first, second)
+        case ir.Op("or", (a, b)):
+            for one, other in ((a, b), (b, a)):
+                if by_numbers(ranges, one) is False:
+                    return doubtful(ranges, other)
+            return TRUE if holds(ranges, a) or holds(ranges, b) else condition
     return TRUE if holds(ranges, condition) else condition
 
 
@@ -150,6 +157,9 @@ def assumptions(ranges: Ranges, condition: ir.Exp, holds: bool = True) -> tuple[
         case ir.Op("==", (a, b)) if holds and is_int(ranges, a, b):
             up = subtract(ranges.form(b), ranges.form(a))
             return up, negated(up)
+        case ir.Op("==", (a, b)) if not holds and is_int(ranges, a, b):
+            up = subtract(ranges.form(b), ranges.form(a))
+            return tuple([subtract(side, number(1)) for side in (up, negated(up)) if ranges.least(side) >= 0])
         case ir.Op("<" | "<=" | ">" | ">=" as operator, (a, b)) if is_int(ranges, a, b):
             up = subtract(ranges.form(b), ranges.form(a))
             if (operator in ("<", "<=")) != holds:

@@ -7,6 +7,7 @@
     sequences           the table of the primitives on sequences, whose rules follow
     building            - literals, dist, ranges, append
     folding             - reductions, scans, order
+    rounds              reductions in few rounds, which stay with their element
     combining           reductions and scans by a function of the program
     gather_scatter      - gather and scatter
     permuting           - scatters by known bijections

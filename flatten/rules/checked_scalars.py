@@ -4,12 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nessie.flatten.translator import Translator, scalar
-from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
+from nessie.flatten.values.contexts import AlikeContext, Context
+from nessie.flatten.values.domains import HOST, At, Domain
 from nessie.flatten.values.emitter import Emitter
-from nessie.flatten.values.materialise import solid
-from nessie.flatten.values.spaces import independent
-from nessie.flatten.values.values import Scalar, Term, constant, delayed, exp_of, zero_at
+from nessie.flatten.values.materialise import on_host, solid
+from nessie.flatten.values.values import Scalar, Term, constant, delayed, exp_of
 from nessie.lambda_cu import nodes as ir
 
 
@@ -26,14 +25,10 @@ def checked_scalar(t: Translator, domain: Domain, term_at: Callable[[At, Context
     value = scalar(delayed(domain, term_at, shape))
     if not trial.failing:
         return value
-    exp = trial.close(exp_of(shape))
-    if not independent(exp, trial):
+    if not trial.alike(exp_of(shape)):
         return scalar(solid(emitter, value, domain, hint))
-    if not isinstance(domain.size, int) or domain.size == 0:
-        exp = ir.If(op("==", atom_of(domain.size), ZERO), zero_at(value.base), exp)
-    name = emitter.fresh(hint)
-    emitter.host_let(name, exp, value.base)
-    return host_atom(emitter, ir.Var(name))
+    alike = AlikeContext(emitter, domain)
+    return on_host(emitter, alike, exp_of(term_at(domain.here(), alike)), value.base, hint, guarded=True)
 
 
 def host_atom(emitter: Emitter, exp: ir.Exp) -> Scalar:

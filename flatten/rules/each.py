@@ -11,14 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nessie.base.records import dataclass
 from nessie.flatten.ranges.proofs import holds
-from nessie.flatten.rules.folding import few
+from nessie.flatten.rules.folding import in_segments
+from nessie.flatten.rules.rounds import holds_rows, in_rounds
+from nessie.flatten.threads import reductions
+from nessie.flatten.threads.scalars import identity
 from nessie.flatten.threads.thread import thread
-from nessie.flatten.translator import Translator, Values, sequence, with_data
-from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, Domain, atom_of, op
-from nessie.flatten.values.materialise import elements, run_for_errors, solid, view
-from nessie.flatten.values.spaces import independent, space_for
+from nessie.flatten.translator import Translator, Values, scalar, sequence, with_data
+from nessie.flatten.values.contexts import AlikeContext, Context, check_all
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
+from nessie.flatten.values.emitter import NeedsKernel
+from nessie.flatten.values.materialise import elements, on_host, run_for_errors, solid, view
+from nessie.flatten.values.spaces import space_for
 from nessie.flatten.values.values import (
     Both,
     PairTerm,
@@ -37,31 +42,89 @@ from nessie.flatten.values.values import (
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.mono import nodes as mono
+from nessie.mono.node_types import type_of
 from nessie.mono.walk import expressions
 
+IDEMPOTENT = ("and", "or", "max", "min")
 UNEQUAL = "Length mismatch in an apply-to-each."
 
 
-def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hint: str,
-                  reduced: bool = False) -> Value:
-    """`reduced`: a reduction takes the results, so that a few of them need not be stored."""
+def apply_to_each(t: Translator, exp: mono.Each, env: Values, domain: Domain, hint: str) -> Value:
+    return each_of(t, exp, opened(t, exp, env, domain), domain, hint)
+
+
+def reduce_each(t: Translator, exp: mono.Prim, each: mono.Each, env: Values, domain: Domain, hint: str) -> Value:
+    """Translate a reduction of what an apply-to-each makes; few elements need not be stored."""
+    over = opened(t, each, env, domain)
+    operator, type_ = exp.name.removeprefix("reduce_"), type_of(each.body)
+    body = each.body
+    if each.filter is not None:
+        body = mono.If(each.filter, body, reductions.identity(operator, type_), origin=each.origin)
+
+    if operator in IDEMPOTENT and t.purity.pure(body):
+        try:
+            return t.emitter.without_kernels(lambda: of_alike(t, operator, body, over, domain))
+        except NeedsKernel:
+            pass
+
+    def segmented() -> Value:
+        made = each_of(t, each, over, domain, hint)
+        t.emitter.origin = exp.origin
+        return in_segments(t, exp, sequence(made), domain, hint)
+
+    return in_rounds(t, operator, over.space, domain, hint, lambda: t.value(body, over.env, over.space, hint),
+                     segmented, over.in_memory)
+
+
+def of_alike(t: Translator, operator: str, body: mono.Exp, over: Opened, domain: Domain) -> Scalar:
+    """Return what an idempotent operator makes of elements that are all alike: one of them, if there are any. Raise
+    NeedsKernel if they are not."""
+    space, emitter = over.space, t.emitter
+    value = scalar(t.value(body, over.env, space))
+    trial = Context(emitter, space)
+    if not trial.alike(exp_of(pull(value, space, space.here(), trial))):
+        raise NeedsKernel
+    context = AlikeContext(emitter, space)
+    exp = exp_of(pull(value, space, space.here(), context))
+    one = on_host(emitter, context, exp, value.base, "alike", trial.failing)
+
+    def one_at(at: At, context: Context) -> ir.Exp:
+        there = one.pull(HOST.here(), context)
+        return ir.If(op("==", space.length(at.i), ZERO), identity(operator, value.base), there)
+
+    return Scalar(domain, value.base, one_at)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An apply-to-each whose sources are there: its space, its generators' variables, and the environment with them.
+    `in_memory`: some of its elements are."""
+    space: Domain
+    bound: Values
+    env: Values
+    in_memory: bool
+
+
+def opened(t: Translator, exp: mono.Each, env: Values, domain: Domain) -> Opened:
     sources = [sequence(t.value(g.source, env, domain, g.name)) for g in exp.generators]
     t.emitter.origin = exp.origin
     space = common_space(t, sources, domain)
     unequal = [check_length(t, exp, source, space, domain) for source in sources]
     bound = {g.name: elements(t.emitter, source, space, domain, guarded)
              for g, source, guarded in zip(exp.generators, sources, unequal)}
-    inner = {**env, **bound}
+    return Opened(space, bound, {**env, **bound}, any([holds_rows(source, domain) for source in sources]))
+
+
+def each_of(t: Translator, exp: mono.Each, over: Opened, domain: Domain, hint: str) -> Value:
+    space, inner = over.space, over.env
     if exp.filter is None:
-        if reduced and domain is not HOST and few(space) is not None:
-            return dense(domain, space, t.value(exp.body, inner, space, hint))
         return dense(domain, space, body_value(t, exp.body, inner, space, hint))
     predicate = t.value(exp.filter, inner, space, "keep")
     t.emitter.origin = exp.origin
     if t.purity.pure(exp.body):
         return filter_pure(t, exp.body, predicate, inner, space, domain, hint)
     mentioned = {e.name for e in expressions(exp.body) if isinstance(e, mono.Var)}
-    live = {name: value for name, value in bound.items() if name in mentioned}
+    live = {name: value for name, value in over.bound.items() if name in mentioned}
     survivors, packed = filter_live(t, predicate, live, space, domain)
     return dense(domain, survivors, body_value(t, exp.body, {**inner, **packed}, survivors, hint))
 
@@ -93,15 +156,10 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
         return False
     if holds(context.ranges, equal):
         return False
-    if domain is HOST:
-        t.emitter.require(equal, UNEQUAL, exp.origin)
-        return False
-    if not context.failing and independent(equal, context):
-        t.emitter.require(op("or", op("==", atom_of(domain.size), ZERO), context.close(equal)), UNEQUAL, exp.origin)
-        return False
-    context.check(equal, ir.Const(0, "int"), "int", UNEQUAL, exp.origin)
-    run_for_errors(t.emitter, domain, context)
-    return True
+    if check_all(t.emitter, domain, context, equal, UNEQUAL, exp.origin):
+        run_for_errors(t.emitter, domain, context)
+        return True
+    return False
 
 
 def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, space: Domain, domain: Domain,

@@ -4,6 +4,7 @@ from __future__ import annotations
 from nessie.base.types import Base, Seq, Type
 from nessie.base.widths import WIDE, wide
 from nessie.flatten.ranges.ranges import index_below
+from nessie.flatten.rules.rounds import holds_rows, in_rounds
 from nessie.flatten.threads.scalars import identity, monoid, resized
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values.contexts import Context
@@ -13,55 +14,24 @@ from nessie.flatten.values.spaces import space_of
 from nessie.flatten.values.values import Scalar, ScalarTerm, Sequence, Term, Value, delayed, dense, exp_of, pull, stored
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
-from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.rename import substitute
 from nessie.mono import nodes as mono
-
-FEW, LARGE = 15, 500            # elements that are written out, and nodes that come of them
 
 
 def reduce(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
-    operator = exp.name.removeprefix("reduce_")
     source = sequence(values[0])
-    if (count := few(space_of(t.emitter, source, domain))) is not None and domain is not HOST:
-        written = written_out(t, operator, source, count, domain)
-        if written is not None:
-            return written
+    space = space_of(t.emitter, source, domain)
+    return in_rounds(t, exp.name.removeprefix("reduce_"), space, domain, hint,
+                     lambda: elements(t.emitter, source, space, domain),
+                     lambda: in_segments(t, exp, source, domain, hint), holds_rows(source, domain))
+
+
+def in_segments(t: Translator, exp: mono.Prim, source: Sequence, domain: Domain, hint: str) -> Value:
+    operator = exp.name.removeprefix("reduce_")
     space, thunk, base = walked_elements(t, source, domain)
     carrier = wide(base)
     result = t.emitter.declare(hint, carrier if domain is HOST else ir.Array(carrier, domain.size))
     t.emitter.run(ir.Reduce(thunk, (identity(operator, base),), monoid(operator), t.emitter.walked(space)), [result])
     return held_wide(domain, result.name, base)
-
-
-def few(space: Domain) -> int | None:
-    """Return the number of elements of each segment, if it is a small number of the program's."""
-    if isinstance(space.space, ir.Uniform) and isinstance(space.space.length, int) and space.space.length <= FEW:
-        return space.space.length
-    return None
-
-
-def written_out(t: Translator, operator: str, source: Sequence, count: int, domain: Domain) -> Scalar | None:
-    """Return the reduction of a few elements as one expression, if that is no long one: an element of the domain does
-    it alone, in order."""
-    space = space_of(t.emitter, source, domain)
-    value = scalar(elements(t.emitter, source, space, domain))
-    both = monoid(operator)
-
-    def reduced(at: At, context: Context) -> ir.Exp:
-        result: ir.Exp = identity(operator, value.base)
-        start = space.start(at.i)
-        for k in range(count):
-            found = exp_of(pull(value, space, at.element(start, ir.Const(k, "int")), context))
-            result = substitute(both.body, dict(zip(both.params, (result, found), strict=True)))
-        return resized(result, value.base, context)
-
-    probe = Context(t.emitter, domain)
-    whole = probe.close(reduced(domain.here(), probe))
-    if probe.failing or len([None for _, _ in zip(subexpressions(whole), range(LARGE + 1))]) > LARGE:
-        return None
-    return Scalar(domain, value.base, lambda at, context: context.remember(
-        (reduced, at), lambda: context.let(reduced(at, context), "sum")))
 
 
 def scan(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:

@@ -18,9 +18,8 @@ from nessie.flatten.values.closed import (
     least_is_known,
     lengths_at,
     terms_of,
-    where_some,
 )
-from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.contexts import Context, where_some
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.rows import in_row

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from nessie.flatten.ranges.intervals import INTS, Interval
 from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import COUNTED, MOST, Ranges
-from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.contexts import Context, where_some
 from nessie.flatten.values.domains import ONE, ZERO, Domain, atom_of, expression, minus, op, plus, times
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.rename import substitute
@@ -153,11 +153,6 @@ def check_products(emitter: Emitter, domain: Domain, form: Steps) -> None:
         wrong = [condition for condition in small if not holds(emitter.host().ranges, condition)]
         if wrong:
             emitter.require(where_some(domain, wrong), TOO_MANY_ROWS, emitter.origin)
-
-
-def where_some(domain: Domain, conditions: list[ir.Exp]) -> ir.Exp:
-    """Return that the conditions hold, or there are no elements."""
-    return op("or", op("==", atom_of(domain.size), ZERO), reduce(lambda a, b: op("and", a, b), conditions))
 
 
 def host_value(exp: Polynomial) -> ir.Exp:

@@ -5,6 +5,7 @@ used (a projection, a length, a payload that ignores its index), and code never 
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,12 +13,13 @@ from nessie.base.source import Origin
 from nessie.base.widths import WIDE, wide
 from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds
 from nessie.flatten.ranges.ranges import ANY, SOME, Note, Range, Ranges, index_below, index_range, meet
-from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, minus, op, size_form
+from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, inside, minus, op, size_form
 from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, components, join_leaves, moved, rebuilt
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
 from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.polynomials import Polynomial, replaced
+from nessie.lambda_cu.spaces.polynomials import Polynomial, names, replaced
 from nessie.lambda_cu.spaces.rows import has_row, row_in_parts
 from nessie.lambda_cu.spaces.steps import PLAIN
 
@@ -28,12 +30,13 @@ T = TypeVar("T")
 
 
 class Context:
-    """The bindings of a thunk over `domain`, or of a branch of one, where `given` holds. `failing`: some binding here
-    can fail."""
+    """The bindings of a thunk over `domain`; of a branch of one, where `given` holds; of the body of a fold, one round
+    for each element of the domain `rounds`, numbered by `index`. `failing`: some binding here can fail."""
 
     def __init__(self, emitter: Emitter, domain: Domain | None = None, outer: Context | None = None,
-                 given: ir.Exp = TRUE) -> None:
+                 given: ir.Exp = TRUE, rounds: Domain | None = None, index: str = "") -> None:
         self.emitter, self.outer, self.given = emitter, outer, given
+        self.rounds, self.index = rounds, index
         self.domain: Domain | None = domain if outer is None else outer.domain
         self.numbers: dict[ir.Exp, str] = {} if outer is None else outer.numbers
         self.range_analysis: Ranges | None = None
@@ -65,9 +68,26 @@ class Context:
         bindings = self.bindings
         if bindings and isinstance(result, ir.Var) and bindings[-1][0] == (result.name,):
             bindings, result = bindings[:-1], bindings[-1][1]
-        for names, exp in reversed(bindings):
-            result = ir.Let(names, exp, result)
+        for bound, exp in reversed(bindings):
+            result = ir.Let(bound, exp, result)
         return result
+
+    def used(self, result: ir.Exp) -> ir.Exp:
+        """Return the result under those of the bindings that it needs, which cannot fail."""
+        for bound, exp in reversed(self.bindings):
+            if not set(bound).isdisjoint(scope.free_names(result)):
+                result = ir.Let(bound, exp, result)
+        return result
+
+    def alike(self, exp: ir.Exp) -> bool:
+        """Can the host compute the expression, and all that can fail here before it, and is that the same for all
+        elements?"""
+        return independent(exp, self) and self.failures_alike()
+
+    def failures_alike(self) -> bool:
+        """Does what can fail here fail for all elements or for none, as the host can tell?"""
+        return not self.failing or all(
+            [independent(bound, self) for _, bound in self.bindings if scope.can_fail(bound)])
 
     def result(self, exps: list[ir.Exp]) -> ir.Exp:
         return self.close(one_or_tuple(tuple(exps)))
@@ -116,14 +136,21 @@ class Context:
         if name in self.definitions:
             return self.definitions[name]
         if self.outer is not None:
-            return self.outer.look(name)
+            if self.rounds is not None and name == self.index:
+                return index_below(self.ranges.form(self.rounds.length(ZERO)))
+            known = self.outer.look(name)
+            if isinstance(known, Range) and name in self.emitter.types:
+                return self.where_elements_are(name, known)
+            return known
         if name in self.emitter.tables.equal:
             return ir.Var(self.emitter.tables.equal[name])
+        if name in self.emitter.tests:
+            return self.emitter.tests[name]
         found = self.emitter.known_scalar(name)
-        if self.domain is None or self.domain is HOST:
-            return found
         if found is not None:
             return self.where_elements_are(name, found)
+        if self.domain is None or self.domain is HOST:
+            return None
         if name not in self.domain.params:
             return None
         found, size = index_range(self.domain, name, self.ranges), self.ranges.interval(atom_of(self.domain.size))
@@ -141,18 +168,35 @@ class Context:
 
     def where_elements_are(self, name: str, found: Range) -> Range:
         """Return the range of an int of the host where the domain has an element: so have all domains around it."""
-        domain = self.domain
         bounded = self.emitter.tables.bounded.get(name, {})
         found = meet(found, self.presumed.get(name, ANY))
+        sizes = self.sizes_given()
+        domain = self.rounds or self.domain
         while domain is not None and domain is not HOST:
-            for (named, size), known in self.emitter.tables.where_some.items():
-                if named == name and size in self.emitter.positive_with(sizes_with_elements(domain)):
-                    found = meet(found, known)
             if name in sizes_with_elements(domain) and found.most > 0:
                 most = self.emitter.at_most.get(name)
                 found = meet(found, SOME if most is None else SOME._replace(above=(most,)))
             found = meet(found, bounded.get(domain, ANY))
+            sizes.update(sizes_with_elements(domain))
             domain = domain.parent
+        if facts := self.emitter.tables.where_some.get(name):
+            positive = self.emitter.positive_with(sizes)
+            for where, known in facts.items():
+                if positive >= where:
+                    found = meet(found, known)
+        return found
+
+    def sizes_given(self) -> set[ir.Size]:
+        """Return the sizes of which the conditions say that they are not 0."""
+        found, waiting = set[ir.Size](), [self.given]
+        while waiting:
+            match waiting.pop():
+                case ir.Op("and", parts):
+                    waiting += parts
+                case ir.Op("not", (ir.Var(name),)) if name in self.emitter.tests:
+                    waiting.append(ir.Op("not", (self.emitter.tests[name],)))
+                case ir.Op("not", (ir.Op("==", (ir.Var(name), ir.Const(0))),)):
+                    found.add(name)
         return found
 
     def note(self, exp: ir.Exp, known: Note) -> None:
@@ -266,7 +310,7 @@ class Context:
         elif domain.kind == "subset":
             found = ir.Read(domain.index, at.i)
         elif isinstance(domain.space, ir.Uniform):
-            found = op("/", at.i, atom_of(domain.space.length))
+            found, _ = self.row_and_place(at.i, domain.space.length)
         elif has_row(domain.space) and at.i == ir.Var("s"):        # once for a segment, no array
             assert domain.space is not None
             bindings, found = row_in_parts(domain.space, at.i, self.emitter.fresh)
@@ -279,6 +323,24 @@ class Context:
         self.note(found, lambda: index_below(size_form(size)))
         return At(found)
 
+    def row_and_place(self, index: ir.Exp, length: ir.Size) -> tuple[ir.Exp, ir.Exp | None]:
+        """Return the row of this length in which the index is, and the place in it where no arithmetic is needed: the
+        index is the start of a row, which has been noted and so does not wrap, and a place."""
+        of = atom_of(length)
+        match self.ranges.defined(index):
+            case ir.Op("+", (ir.Op("*", (row, factor)) as start, place)) if factor == of and self.does_not_wrap(start):
+                if holds(self.ranges, inside(place, of)):
+                    return row, place
+            case ir.Op("*", (row, factor)) as start if factor == of and self.does_not_wrap(start):
+                if holds(self.ranges, op("<", ZERO, of)):
+                    return row, ZERO
+        return op("/", index, of), None
+
+    def does_not_wrap(self, start: ir.Exp) -> bool:
+        """Is it the start of a row: noted, or small by its numbers?"""
+        return self.noted(start) is not None or not any(
+            [name.startswith("#") for name in names(self.ranges.form(start))])
+
     def within(self, domain: Domain, at: At) -> ir.Exp:
         """Return the position of a segmented domain's element in its segment."""
         if domain.parent is HOST:
@@ -287,6 +349,10 @@ class Context:
             return at.j
         assert domain.parent is not None
         up = self.climb(domain, domain.parent, at).i
+        if isinstance(domain.space, ir.Uniform):
+            row, place = self.row_and_place(at.i, domain.space.length)
+            if row == up and place is not None:
+                return place
         position = minus(at.i, domain.start(up))
         self.note(position, lambda: index_below(self.ranges.form(domain.length(up))))
         return position
@@ -314,7 +380,27 @@ class HostContext(Context):
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
         if holds(self.ranges, condition):
             return then(self)
+        trial = Context(self.emitter, outer=self)
+        whole = trial.result([condition, *[exp for exp, _ in components(then(trial))]])
+        if independent(whole, trial):
+            return self.required(condition, then, message, origin)
         return self.by_component(lambda context: Context.guard(context, condition, then, message, origin))
+
+    def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
+        if not independent(ir.Tuple((condition, value)), self):
+            return super().check(condition, value, base, message, origin)
+        self.require(condition, message, origin)
+        return value
+
+    def required(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
+        """Return what `then` computes, which the host can, after a check of the condition."""
+        self.require(condition, message, origin)
+        return then(self)
+
+    def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
+        condition = doubtful(self.ranges, condition)
+        if condition != TRUE:
+            self.emitter.require(condition, message, origin)
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
         known = by_numbers(self.ranges, condition)
@@ -341,6 +427,69 @@ class HostContext(Context):
             names.append(self.emitter.fresh("h"))
             self.emitter.host_let(names[-1], context.close(exp), base)
         return rebuilt(term, iter([ir.Var(name) for name in names]))
+
+
+def check_all(emitter: Emitter, domain: Domain, context: Context, condition: ir.Exp, message: str,
+              origin: Origin) -> bool:
+    """Let each element of the domain check the condition, which is the context's; the host does it where it is the same
+    for all. Return whether each element does."""
+    condition = doubtful(context.ranges, condition)
+    if condition == TRUE:
+        return False
+    if domain is HOST:
+        emitter.require(condition, message, origin)
+    elif not context.failing and independent(condition, context):
+        emitter.require(where_some(domain, [context.used(condition)]), message, origin)
+    else:
+        context.check(condition, ir.Const(0, "int"), "int", message, origin)
+        return True
+    return False
+
+
+class AlikeContext(Context):
+    """The host in place of all elements of a domain, for what they have alike: it checks what they would, if there are
+    any."""
+
+    def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
+        self.require(condition, message, origin)
+        return value
+
+    def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
+        self.require(condition, message, origin)
+        return then(self)
+
+    def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
+        assert self.domain is not None
+        condition = doubtful(self.ranges, condition)
+        if condition != TRUE:
+            self.emitter.require(where_some(self.domain, [self.used(condition)]), message, origin)
+
+
+def where_some(domain: Domain, conditions: list[ir.Exp]) -> ir.Exp:
+    """Return that the conditions hold, or there are no elements."""
+    both = functools.reduce(lambda a, b: op("and", a, b), conditions)
+    if isinstance(domain.size, int):
+        return both if domain.size > 0 else TRUE
+    return op("or", op("==", atom_of(domain.size), ZERO), both)
+
+
+def independent(exp: ir.Exp, context: Context) -> bool:
+    """Can the host compute this expression, and is it the same for all elements?"""
+    waiting, seen = [exp], set[str]()
+    while waiting:
+        for part in subexpressions(waiting.pop()):
+            match part:
+                case ir.Read() | ir.CallScalar():
+                    return False
+                case ir.Let(bound):
+                    seen.update(bound)
+                case ir.Var(named) if named not in seen and named not in context.emitter.types:
+                    definition = context.look(named)
+                    if definition is None or isinstance(definition, Range):
+                        return False
+                    seen.add(named)
+                    waiting.append(definition)
+    return True
 
 
 def sizes_with_elements(domain: Domain) -> tuple[ir.Size, ...]:

@@ -14,20 +14,25 @@ from nessie.base.records import dataclass
 from nessie.base.source import Origin
 from nessie.base.widths import FITTING, wide
 from nessie.flatten.ranges.intervals import INTS
-from nessie.flatten.ranges.ranges import ANY, MOST, SIZE, Range, index_below
+from nessie.flatten.ranges.ranges import ANY, MOST, SIZE, Range, index_below, meet
 from nessie.flatten.values.contexts import HostContext
 from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
 from nessie.flatten.values.values import Scalar, Term, Value
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops, scope
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.polynomials import Polynomial, constant, names, subtract
+from nessie.lambda_cu.spaces.polynomials import Polynomial, names, subtract
 from nessie.mono import nodes as mono
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 INT = "int"
+LEARNT: dict[str, Callable[[int], Range]] = {           # what an int is that compares so with a number
+    ">": lambda bound: Range(bound + 1), ">=": lambda bound: Range(bound),
+    "<": lambda bound: Range(most=bound - 1), "<=": lambda bound: Range(most=bound),
+    "==": lambda bound: Range(bound, bound)}
+TURNED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "=="}
 PLUS = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
 
 
@@ -39,7 +44,8 @@ class Tables:
     that exists only if a check has passed, so more is known of it; `equal`: a scalar that the host has found equal;
     `bounded`: the ranges of an int of the host where domains have elements; `terms`, `bounds`: the terms of closed
     spaces over a domain, and lengths among which are the least and the greatest; `where_some`: the range of an int
-    where a size is not 0; `host_parts`: the names of expressions of the host in lengths; `inverses`: the inverse of
+    where sizes are not 0; `zero_with`: the size with which a size is 0; `host_parts`: the names of expressions of the
+    host in lengths; `inverses`: the inverse of
     an array that holds a permutation; `versions`: of thread-level functions, by their names and payloads."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
@@ -51,7 +57,8 @@ class Tables:
     bounded: dict[str, dict[Domain, Range]] = field(default_factory=dict)
     terms: dict[object, tuple[ir.Term, ...]] = field(default_factory=dict)
     bounds: dict[object, tuple[ir.Exp, ...]] = field(default_factory=dict)
-    where_some: dict[tuple[str, str], Range] = field(default_factory=dict)
+    where_some: dict[str, dict[frozenset[ir.Size], Range]] = field(default_factory=dict)
+    zero_with: dict[str, ir.Size] = field(default_factory=dict)
     host_parts: dict[ir.Exp, str] = field(default_factory=dict)
     inverses: dict[str, str] = field(default_factory=dict)
     versions: dict[object, Version] = field(default_factory=dict)
@@ -60,7 +67,8 @@ class Tables:
         bounded = {name: dict(ranges) for name, ranges in self.bounded.items()}
         return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
                       dict(self.checked), dict(self.equal), bounded, dict(self.terms), dict(self.bounds),
-                      dict(self.where_some), dict(self.host_parts), dict(self.inverses), dict(self.versions))
+                      dict(self.where_some), dict(self.zero_with), dict(self.host_parts), dict(self.inverses),
+                      dict(self.versions))
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,10 @@ def no_version(function: str, terms: list[Term]) -> Version:
     raise TypeError(function)
 
 
+class NeedsKernel(Exception):
+    """What must do without kernels does not."""
+
+
 class Emitter:
     """The output of one program; blocks nest."""
 
@@ -117,6 +129,7 @@ class Emitter:
         self.spaces_made: list[SpaceMade] = []              # for explanations
         self.no_form: dict[Origin, str] = {}                # why lengths that are computed there have none
         self.origin: Origin = ()
+        self.kernels_allowed = True
 
     # Names
 
@@ -149,16 +162,22 @@ class Emitter:
 
     def positive_with(self, sizes: Iterable[ir.Size]) -> set[ir.Size]:
         """Return the ints of the host that are positive where these are: what one of them is at most is no less."""
-        waiting, found = list(sizes), set(sizes)
+        found, waiting = set(sizes), list(sizes)
         while waiting:
             size = waiting.pop()
-            tops = (*self.known.get(size, ANY).above, self.at_most.get(size)) if isinstance(size, str) else ()
-            for top in filter(None, tops):
-                for named in names(top) - found:
-                    more = constant(subtract(size_form(named), top))        # named = top + more
-                    if more is not None and more >= 0:
-                        found.add(named)
-                        waiting.append(named)
+            if not isinstance(size, str):
+                continue
+            more = {self.tables.zero_with[size]} if size in self.tables.zero_with else set()
+            tops = [*self.known.get(size, ANY).above, *filter(None, (self.at_most.get(size),))]
+            for name, facts in self.tables.where_some.items():
+                for known in [known for where, known in facts.items() if found >= where]:
+                    more |= {name} if known.least > 0 else set()
+                    tops += known.above if name == size else ()
+            ranges = self.host().ranges
+            more |= {name for top in tops for name in names(top)
+                     if ranges.least(subtract(size_form(name), top)) >= 0}
+            waiting += more - found
+            found |= more
         return found
 
     def known_scalar(self, name: str) -> Range | None:
@@ -181,6 +200,8 @@ class Emitter:
     # Statements
 
     def emit(self, statement: ir.Statement) -> None:
+        if not self.kernels_allowed and not isinstance(statement, ir.HostLet | ir.Data):
+            raise NeedsKernel
         self.statements.append(statement)
 
     def host(self) -> HostContext:
@@ -194,7 +215,7 @@ class Emitter:
         self.types[name] = base
         if base == "bool":
             self.tests[name] = exp
-        if base == INT and isinstance(exp, ir.Op | ir.If):
+        if base == INT and isinstance(exp, ir.Op | ir.If | ir.Let):
             ranges = self.host().ranges
             self.know(name, ranges.computed(exp))
             if (most := ranges.where_positive(exp)) is not None:
@@ -226,13 +247,26 @@ class Emitter:
                     self.tables.equal[one] = other
         self.learn(condition)
 
-    def learn(self, condition: ir.Exp) -> None:
-        """Record what the condition says of an int where a size is not 0: n > 0 or size == 0."""
+    def learn(self, condition: ir.Exp, sizes: frozenset[ir.Size] = frozenset()) -> None:
+        """Record what the condition says of ints where these sizes are not 0."""
         if isinstance(condition, ir.Var):
             condition = self.tests.get(condition.name, condition)
         match condition:
-            case ir.Op("or", (ir.Op(">", (ir.Var(one), ir.Const(int(low)))), ir.Op("==", (ir.Var(size), ir.Const(0))))):
-                self.tables.where_some[one, size] = Range(low + 1)
+            case ir.Op("and", parts):
+                for part in parts:
+                    self.learn(part, sizes)
+            case ir.Op("or", (one, ir.Op("==", (ir.Var(size), ir.Const(0))))) | ir.Op(
+                    "or", (ir.Op("==", (ir.Var(size), ir.Const(0))), one)):
+                self.learn(one, sizes if self.known.get(size, ANY).least > 0 else sizes | {size})
+            case ir.Op(operator, (ir.Var(one), ir.Const(int(bound)))) if operator in LEARNT:
+                self.learn_range(one, sizes, LEARNT[operator](bound))
+            case ir.Op(operator, (ir.Const(int(bound)), ir.Var(one))) if operator in TURNED:
+                self.learn_range(one, sizes, LEARNT[TURNED[operator]](bound))
+
+    def learn_range(self, name: str, sizes: frozenset[ir.Size], known: Range) -> None:
+        if self.types[name] == INT:
+            facts = self.tables.where_some.get(name, {})
+            self.tables.where_some[name] = facts | {sizes: meet(facts.get(sizes, ANY), known)}
 
     def scalar_kernel(self, names: tuple[str, ...], exp: ir.Exp, bases: tuple[str, ...]) -> None:
         """Compute scalars in a kernel, because the host calls no scalar functions."""
@@ -241,7 +275,9 @@ class Emitter:
         self.run(ir.Once(scope.thunk((), exp)), [ir.Param(name, base) for name, base in zip(names, bases)])
 
     def size(self, exp: ir.Exp, hint: str = "n") -> ir.Size:
-        """Return the size that a host expression computes."""
+        """Return the size that a host expression computes: a number where there is but one that it can be."""
+        if (found := self.host().ranges.interval(exp)) is not None and found[0] == found[1]:
+            return found[0]
         match self.host().name(exp, INT, hint):
             case ir.Const(int(value)):
                 return value
@@ -291,6 +327,23 @@ class Emitter:
             return work(*args, **named)
         finally:
             self.statements, self.tables = outer
+
+    def without_kernels(self, work: Callable[[], T]) -> T:
+        """Return the result of `work`, which may emit what the host computes, but nothing else: then NeedsKernel is
+        raised, and what it has emitted is gone."""
+        part, before = self.part(), (self.kernels_allowed, self.origin)
+        kernels, spaces = len(self.kernels), len(self.spaces_made)
+        self.kernels_allowed = False
+        try:
+            result = self.into(part, work)
+        except NeedsKernel:
+            del self.kernels[kernels:], self.spaces_made[spaces:]
+            raise
+        finally:
+            self.kernels_allowed, self.origin = before
+        self.statements += part.statements
+        self.tables = part.tables
+        return result
 
     # Spaces
 

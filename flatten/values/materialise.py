@@ -5,13 +5,15 @@ a domain further out stays as it is.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from nessie.base.widths import wide
+from nessie.flatten.ranges.intervals import INTS
+from nessie.flatten.ranges.ranges import Range, is_named
 from nessie.flatten.ranges.step_forms import has_step_form
-from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, At, Domain, plus
+from nessie.flatten.values.contexts import AlikeContext, Context, independent
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op, plus
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.values import (
     Both,
@@ -37,7 +39,7 @@ from nessie.flatten.values.values import (
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.spaces.polynomials import names, number, split
+from nessie.lambda_cu.spaces.polynomials import names
 
 INT = "int"
 LIGHT, BOUND, WINDOW = 7, 24, 150       # parts of expressions: any, where a row starts, elements of windows
@@ -66,7 +68,48 @@ def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light
     context = Context(emitter, domain)
     missing: list[tuple[ir.Exp, str]] = []
     kept = note_missing(value, domain, domain.here(), context, missing, light)
+    if any([independent(exp, context) for exp, _ in missing]) and context.failures_alike():
+        alike = alike_on_host(emitter, value, domain, hint)
+        if alike:
+            return solid(emitter, replaced(value, alike), domain, hint, light)
     return completed(emitter, value, domain, context, missing, kept, hint)
+
+
+def alike_on_host(emitter: Emitter, value: Value, domain: Domain, hint: str) -> dict[Value, Scalar]:
+    """Compute those scalars of the value on the host that all elements of the domain have alike, and return them. What
+    can fail is checked where there are elements."""
+    context, here = AlikeContext(emitter, domain), domain.here()
+    found: dict[Value, Scalar] = {}
+    for part in parts_of(value):
+        if isinstance(part, Scalar) and not is_stored(part, domain):
+            trial = Context(emitter, domain)
+            if trial.alike(part.pull(here, trial)):
+                found[part] = on_host(emitter, context, part.pull(here, context), part.base, hint, trial.failing)
+    return found
+
+
+def on_host(emitter: Emitter, context: AlikeContext, exp: ir.Exp, base: str, hint: str, guarded: bool) -> Scalar:
+    """Return what all elements have alike as a scalar of the host; `guarded`: zero where there are no elements, as it
+    takes what they check."""
+    domain, exp = context.domain, context.used(exp)
+    assert domain is not None
+    if not guarded or (isinstance(domain.size, int) and domain.size > 0):
+        return host_scalar(emitter, exp, base, hint)
+    ranges = emitter.host().ranges
+    form = ranges.form(exp) if wide(base) == INT else None
+    held = host_scalar(emitter, ir.If(op("==", atom_of(domain.size), ZERO), zero_at(base), exp), base, hint)
+    assert held.name is not None
+    emitter.tables.zero_with[held.name] = domain.size
+    if form is not None and is_named(form):
+        emitter.learn_range(held.name, frozenset((domain.size,)),
+                            Range(*(ranges.interval(exp) or INTS), (form,), (form,)))
+    return held
+
+
+def replaced(value: Value, by: Mapping[Value, Value]) -> Value:
+    if isinstance(value, Both):
+        return Both(replaced(value.first, by), replaced(value.second, by))
+    return by.get(value, value)
 
 
 def completed(emitter: Emitter, value: Value, domain: Domain, context: Context, missing: list[tuple[ir.Exp, str]],
@@ -187,12 +230,47 @@ def is_start(exp: ir.Exp, context: Context) -> bool:
 
 
 def is_window(exp: ir.Exp, domain: Domain, context: Context) -> bool:
-    """Is it the element of a sequence, stored elsewhere, whose neighbours are this one's neighbours?"""
+    """Is it the element of a sequence, stored elsewhere, whose neighbours are this one's neighbours, or itself?"""
     exp = context.ranges.defined(exp)
     if domain.is_flat or not isinstance(exp, ir.Read):
         return False
-    inner, rest = split(context.ranges.form(exp.index), "j")
-    return inner == number(1) and "j" not in names(rest) and parts_up_to(context.close(exp), WINDOW) <= WINDOW
+    slopes = slopes_of(exp.index, context)
+    return slopes is not None and slopes != {0} and parts_up_to(context.close(exp), WINDOW) <= WINDOW
+
+
+def slopes_of(exp: ir.Exp, context: Context) -> set[int] | None:
+    """Return by how much the int grows with the place j in a row, other than where it jumps: by one of -1, 0 and 1;
+    None where that is not known."""
+    exp = context.ranges.defined(exp)
+    match exp:
+        case ir.Var("j"):
+            return {1}
+        case ir.Op("+" | "-" as operator, (one, other)):
+            a, b = slopes_of(one, context), slopes_of(other, context)
+            if a is None or b is None:
+                return None
+            found = {x + y if operator == "+" else x - y for x in a for y in b}
+            return found if found <= {-1, 0, 1} else None
+        case ir.Op("min" | "max", (one, other)) | ir.If(_, one, other):
+            a, b = slopes_of(one, context), slopes_of(other, context)
+            return None if a is None or b is None else a | b
+        case ir.Op("mod" | "rem", (one, other)) if slopes_of(other, context) == {0}:
+            return slopes_of(one, context)
+    return None if mentions(exp, "j", context) else {0}
+
+
+def mentions(exp: ir.Exp, name: str, context: Context) -> bool:
+    """Does the expression, with the definitions of what it mentions, mention the name?"""
+    waiting, seen = [exp], set[str]()
+    while waiting:
+        for named in scope.free_names(waiting.pop()):
+            if named == name:
+                return True
+            found = context.ranges.definition(named)
+            if named not in seen and found is not None and not isinstance(found, Range):
+                seen.add(named)
+                waiting.append(found)
+    return False
 
 
 def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> Value:

@@ -20,7 +20,7 @@ from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import MOST, MOST_BITS, SIZE, Range
 from nessie.flatten.ranges.step_forms import step_form
 from nessie.flatten.values.closed import require_closed, terms_of
-from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.contexts import Context, independent
 from nessie.flatten.values.domains import (
     HOST,
     ZERO,
@@ -80,25 +80,6 @@ def told(emitter: Emitter, space: Domain) -> None:
     """Record the space, for explanations."""
     why = emitter.no_form.get(emitter.origin, "") if isinstance(space.space, ir.Irregular) else ""
     emitter.spaces_made.append(SpaceMade(emitter.origin, space, why))
-
-
-def independent(exp: ir.Exp, context: Context) -> bool:
-    """Can the host compute this expression, and is it the same for all elements?"""
-    waiting, seen = [exp], set[str]()
-    while waiting:
-        for part in subexpressions(waiting.pop()):
-            match part:
-                case ir.Read() | ir.CallScalar():
-                    return False
-                case ir.Let(bound):
-                    seen.update(bound)
-                case ir.Var(named) if named not in seen and named not in context.emitter.types:
-                    definition = context.look(named)
-                    if definition is None or isinstance(definition, Range):
-                        return False
-                    seen.add(named)
-                    waiting.append(definition)
-    return True
 
 
 def small(exp: ir.Exp) -> bool:

@@ -21,7 +21,8 @@ from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
-from nessie.lambda_cu.parts import map_thunks
+from nessie.lambda_cu.ops import OPS
+from nessie.lambda_cu.parts import map_thunks, subexpressions
 
 LONGEST = 200                   # statements of a region
 UNUSED = "_unused"              # begins the name of a result that nobody needs, within a region
@@ -151,16 +152,20 @@ def block_uses(block: ir.Block) -> list[str]:
 # Steps ------------------------------------------------------------------------------------------
 
 def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
-    """Split the region's statements into those that wait and those that do not."""
+    """Split the region's statements into those that wait and those that do not. What is defined only where a check
+    before it holds waits for the check."""
     first: list[ir.Statement] = []
     steps: list[RegionStep] = []
     late: set[str] = set()
+    checked = False
     for statement in region.statements:
         statement = without_aliases(statement, region.aliases)
         match statement:
             case ir.HostLet(result, ir.Var(_)) if result.name in region.aliases and result.name not in region.outside:
                 continue
-            case ir.HostLet(_, value) if scope.can_fail(value) or late.intersection(scope.free_names(value)):
+            case ir.HostLet(result, value) if (scope.can_fail(value) or late.intersection(scope.free_names(value))
+                                               or (checked and not always_defined(value))):
+                checked |= result.name == "_"
                 steps.append(RegionStep(with_a_name(statement, len(steps)), None))
             case ir.Run(_, kernel, _):
                 run = with_a_name(statement, len(steps))
@@ -170,6 +175,12 @@ def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
                 continue
         late.update(param.name for param in scope.results(steps[-1].statement) if param.name != "_")
     return Steps(tuple(first), tuple(steps))
+
+
+def always_defined(value: ir.Exp) -> bool:
+    """Does the expression read no array, and have no operator that takes some operands only?"""
+    return not scope.arrays_read(value) and not any(
+        [isinstance(part, ir.Op) and OPS[part.op].domain for part in subexpressions(value)])
 
 
 def with_a_name(statement: ir.Run | ir.HostLet, number: int) -> Any:

@@ -14,6 +14,7 @@ from nessie.base.names import stem
 from nessie.base.source import NessieError, Span, user_span
 from nessie.schedule.cost.problem import Problem
 from nessie.schedule.cost.profiles import Profile
+from nessie.schedule.graph.build import is_check
 from nessie.schedule.graph.nodes import Graph, Node
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.witness import refused_text
@@ -178,7 +179,7 @@ def missing(graphs: Sequence[Graph], name: str, wish: Wish, wishes: Wishes) -> N
 
 
 def listed_names(graphs: Sequence[Graph]) -> str:
-    return listed(dict.fromkeys(node.name for graph in graphs for node in graph.nodes))
+    return listed(dict.fromkeys(node.name for graph in graphs for node in graph.nodes if not is_check(node)))
 
 
 def listed(names: Iterable[str]) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 from executors import Compiled, Failed, assert_the_gpu_agrees, same
 
-import nessie
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_can_fail, space_of
 
@@ -64,18 +62,10 @@ def test_what_fails_in_a_window_fails(body: str, argument: list[int]) -> None:
 
 
 def test_many_elements_are_a_walk_of_segments() -> None:
-    program = Compiled("function main(v) : [int] -> [int] = {sum(w) : w in slide(v, 17, 1)};")
+    program = Compiled("function main(v) : [int] -> [int] = {sum(w) : w in slide(v, 40, 1)};")
     (kernel,) = program.executable("ilp").kernels
     assert any(isinstance(space_of(bind.soac), ir.Uniform) for bind in kernel.binds)
-    same(program, list(range(40)))
-
-
-def test_windows_of_a_radius_that_is_a_name_are_not_stored() -> None:
-    program = Compiled("function main(v, r) : ([int], int) -> [int] = {sum(w) : w in slide(v, 2 * r + 1, 1)};")
-    (kernel,) = program.executable("ilp").kernels
-    assert [type(bind.soac) for bind in kernel.binds] == [ir.Reduce]
-    for r in (0, 1, 2, 9):
-        same(program, [3, 1, 4, 1, 5, 9], r)
+    same(program, list(range(60)))
 
 
 @pytest.mark.parametrize("rule", ["clamp", "wrap", "mirror"])
@@ -88,17 +78,3 @@ def test_padded_windows_are_one_kernel_that_checks_nothing(rule: str) -> None:
     for argument in ([3], [3, 1], [3, 1, 4, 1, 5]):
         same(program, argument)
     assert isinstance(same(program, []), Failed)
-
-
-@pytest.mark.parametrize("rule, mode", [("clamp", "edge"), ("wrap", "wrap"), ("mirror", "symmetric")])
-def test_boxes_store_the_padded_matrix_at_most(rule: str, mode: str) -> None:
-    """Of a matrix whose rows are of one length, windows in two dimensions are never stored."""
-    program = nessie.compile("function box(m) : [[int]] -> [[int]] = "
-                             f"{{{{sum({{sum(r) : r in w}}) : w in ws}} : ws in slide2(pad2(m, 1, 1, {rule}), 3, 1)}};")
-    for shape in ((1, 1), (1, 5), (4, 1), (2, 2), (5, 7)):
-        m = np.arange(shape[0] * shape[1]).reshape(shape) ** 2 % 11
-        p = np.pad(m, 1, mode=mode)  # type: ignore[call-overload]
-        expected = sum([p[a:a + shape[0], b:b + shape[1]] for a in range(3) for b in range(3)])
-        assert np.array_equal(np.asarray(program.box(m).content).reshape(shape), expected)
-    told = str(program.box.explain(m))
-    assert "SEG_REDUCE" not in told and "kernel 5" not in told

@@ -117,6 +117,9 @@ def test_many_random_programs_compiled(random: RandomProgram) -> None:
 HASH_STEP = -7046029254386353131            # by which _hash tells positions apart
 SUFFIXES = "function suffixes(v) = if #v == 0 then [v] else [v] ++ suffixes(drop(v, 1));"
 FOUND: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "an element that the host reads after it has checked the index": (
+        """function main(m, k) : ([[int]], int) -> [[[int]]] =
+          dist(m, mod(first(((let v = ([[(-3)]])[k] in if #v > 0 then v[mod(k, #v)] else 2), 3)), 4));""", ([], 4)),
     "a payload of constant size comes back from a call and leaves a conditional": (
         f"""{SUFFIXES}
         function main(a) : [int] -> [[[int]]] =

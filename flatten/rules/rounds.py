@@ -1,0 +1,150 @@
+"""Reductions in few rounds stay with their element, as folds of its thread.
+
+    {sum({v[i + j] : j in [0:3]}) : i in index(n)}      MAP { i => fold j < 3 from x = 0.0 in x + v[i + j] using v } (n)
+
+Nothing is stored between, and the MAP fuses as any. It takes rows of one length, and elements that cannot fail and need
+no kernel of their own. A length that only the run knows is asked for by the host, and both forms are there: folds for
+at most MOST_ROUNDS rounds at each level, segments for more. Rows that are in memory anyhow are segments then.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from nessie.flatten.ranges.ranges import ANY, SIZE
+from nessie.flatten.threads.scalars import identity, monoid, resized
+from nessie.flatten.translator import Translator, scalar
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, At, Domain, atom_of, op
+from nessie.flatten.values.emitter import NeedsKernel
+from nessie.flatten.values.materialise import solid, store
+from nessie.flatten.values.values import Scalar, Sequence, Value, exp_of, pull, stored
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.rename import substitute
+
+MOST_ROUNDS = 32
+FEW, LARGE = 15, 500            # elements that are written out, and nodes that come of them
+
+
+def in_rounds(t: Translator, operator: str, space: Domain, domain: Domain, hint: str, elements: Callable[[], Value],
+              segmented: Callable[[], Value], in_memory: bool) -> Value:
+    """Return the reduction of the segments of the space over the domain: in rounds where these are few, else what
+    `segmented` makes. `elements` makes the value over the space; `in_memory`: it is an array."""
+    outer = t.asked
+    length = space.space.length if domain is not HOST and isinstance(space.space, ir.Uniform) else MOST_ROUNDS + 1
+    try:
+        if not is_short(t, length) and (isinstance(length, int) or in_memory):
+            raise NeedsKernel
+        asked = [] if outer is None else outer
+        folded = t.emitter.without_kernels(lambda: fold_of(t, operator, space, length, domain, elements, asked))
+    except NeedsKernel:
+        if outer is not None:
+            raise
+        return segmented()
+    lengths = [length for length in dict.fromkeys(asked) if not is_short(t, length)]
+    return either(t, lengths, folded, segmented, domain, hint) if outer is None and lengths else folded
+
+
+def is_short(t: Translator, length: ir.Size) -> bool:
+    """Are there few rounds, whatever the run?"""
+    return (length if isinstance(length, int) else t.emitter.known.get(length, ANY).most) <= MOST_ROUNDS
+
+
+def fold_of(t: Translator, operator: str, space: Domain, length: ir.Size, domain: Domain,
+            elements: Callable[[], Value], asked: list[ir.Size]) -> Scalar:
+    """Return the reduction as an expression of the element's thread. `asked`: the lengths that must be short."""
+    asked.append(length)
+    outer, t.asked = t.asked, asked
+    try:
+        value = scalar(elements())
+    finally:
+        t.asked = outer
+    if isinstance(length, int) and length <= FEW:
+        found = written_out(t, operator, value, space, length, domain)
+        if found is not None:
+            return found
+
+    def folded(at: At, context: Context) -> ir.Exp:
+        index, before = t.emitter.fresh("j"), t.emitter.fresh("x")
+        inner = Context(t.emitter, outer=context, rounds=space, index=index)
+        element = exp_of(pull(value, space, element_at(space, at, ir.Var(index), inner), inner))
+        body = combined(operator, ir.Var(before), element)
+        context.failing |= inner.failing
+        return resized(context.let(ir.Fold(index, atom_of(length), (before,), identity(operator, value.base),
+                                           inner.close(body)), "sum"), value.base, context)
+
+    return cannot_fail(t, domain, value.base, folded)
+
+
+def written_out(t: Translator, operator: str, value: Scalar, space: Domain, length: int,
+                domain: Domain) -> Scalar | None:
+    """Return the reduction as one expression without a loop, if that is no long one."""
+    def reduced(at: At, context: Context) -> ir.Exp:
+        result: ir.Exp = identity(operator, value.base)
+        for k in range(length):
+            found = exp_of(pull(value, space, element_at(space, at, ir.Const(k, "int"), context), context))
+            result = combined(operator, result, found)
+        return context.let(resized(result, value.base, context), "sum")
+
+    probe = Context(t.emitter, domain)
+    whole = probe.close(reduced(domain.here(), probe))
+    if len([None for _, _ in zip(subexpressions(whole), range(LARGE + 1))]) > LARGE:
+        return None
+    return cannot_fail(t, domain, value.base, reduced)
+
+
+def element_at(space: Domain, at: At, position: ir.Exp, context: Context) -> At:
+    """Return the element at a position of the segment which the domain's element has."""
+    start = space.start(at.i)
+    context.note(start, lambda: SIZE)
+    return at.element(start, position)
+
+
+def combined(operator: str, before: ir.Exp, element: ir.Exp) -> ir.Exp:
+    both = monoid(operator)
+    return substitute(both.body, dict(zip(both.params, (before, element), strict=True)))
+
+
+def cannot_fail(t: Translator, domain: Domain, base: str, find: Callable[[At, Context], ir.Exp]) -> Scalar:
+    """Return the value that is found, once per index and thunk. Raise NeedsKernel where it can fail: failures are told
+    by the elements' own indices."""
+    probe = Context(t.emitter, domain)
+    find(domain.here(), probe)
+    if probe.failing:
+        raise NeedsKernel
+    return Scalar(domain, base, lambda at, context: context.remember((find, at), lambda: find(at, context)))
+
+
+def either(t: Translator, lengths: list[ir.Size], folded: Scalar, segmented: Callable[[], Value], domain: Domain,
+           hint: str) -> Scalar:
+    """Return what one of the two forms makes: the host asks whether all these lengths are short."""
+    emitter = t.emitter
+    short = functools.reduce(lambda a, b: op("and", a, b),
+                         [op("<=", atom_of(length), ir.Const(MOST_ROUNDS, "int")) for length in lengths])
+    condition = emitter.host().name(short, "bool", "short")
+    rounds, segments = emitter.part(), emitter.part()
+    of_rounds = emitter.into(rounds, kept, t, folded, domain, hint)
+    of_segments = emitter.into(segments, lambda: kept(t, scalar(segmented()), domain, hint))
+    result = emitter.declare(hint, ir.Array(folded.base, domain.size))
+    blocks = [ir.Block(tuple(part.statements), (ir.Var(name),))
+              for part, name in ((rounds, of_rounds), (segments, of_segments))]
+    emitter.emit(ir.Branch((result,), condition, *blocks, origin=emitter.origin))
+    return stored(domain, result.name, folded.base)
+
+
+def kept(t: Translator, value: Scalar, domain: Domain, hint: str) -> str:
+    """Return the array over the domain that holds the value."""
+    found = solid(t.emitter, value, domain, hint)
+    assert isinstance(found, Scalar)
+    if found.home is domain and found.name is not None:
+        return found.name
+    context = Context(t.emitter, domain)
+    exp = exp_of(pull(found, domain, domain.here(), context))
+    return store(t.emitter, domain, context, [(exp, found.base)], hint)[0]
+
+
+def holds_rows(source: Sequence, domain: Domain) -> bool:
+    """Are the sequences over the domain rows of an array?"""
+    leaf = source.leaves[0].value
+    return source.dense and source.home is domain and isinstance(leaf, Scalar) and leaf.name is not None
