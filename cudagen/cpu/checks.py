@@ -55,7 +55,7 @@ def editions(function: Function, plain: Function) -> tuple[Function, ...]:
     end: list[Stmt] = [If(op("/=", op("and", MISSED, integer(1)), integer(0)), (called,))]
     declared: list[Stmt] = []
     if sizes := {s.high for s in statements(body) if isinstance(s, For) and stores_misses(s)}:
-        (size,) = sizes
+        size = max(sizes, key=lambda size: int(size.value) if isinstance(size, loops.Const) else 0)
         declared = [loops.Shared(MISSED_LANES, "int", int(size.value))] if isinstance(size, loops.Const) else []
         begin.append(each("lane.before", size, lambda lane: Store(MISSED_LANES, lane, integer(0))))
         found = each("lane.after", size, lambda lane: Set(MISSED.name, op("or", MISSED, Load(MISSED_LANES, lane))))

@@ -25,6 +25,7 @@ from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
 from nessie.cudagen.cpu.machine_code import features
 from nessie.cudagen.cpu.operators import COMPARED, EXACT, ROUNDED, TYPES, Value, apply, nearest_single
 from nessie.cudagen.cpu.rewrites.cuts import in_cuts
+from nessie.cudagen.cpu.rewrites.folds import in_lanes
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
 from nessie.cudagen.cpu.rewrites.rows_of_loops import by_rows
 from nessie.cudagen.cpu.rewrites.strips import in_strips
@@ -103,7 +104,7 @@ def document(module: Module) -> Doc:
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
-    return (*strips, *editions(by_rows(in_ranges(in_cuts(in_turn))), in_turn))
+    return (*strips, *editions(in_lanes(by_rows(in_ranges(in_cuts(in_turn)))), in_turn))
 
 
 def parameter_text(parameter: Parameter) -> str:

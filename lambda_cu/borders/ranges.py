@@ -61,6 +61,7 @@ class Ranges:
             return None
         truth, at, begins = next((f for f in fitting if f[2] != self.near_end(f[1])), fitting[0])
         (axis.lows if begins else axis.highs).append(at)
+        self.ask_small(at)                              # a fold's count
         return truth
 
     def hardest(self, form: Form, truth: bool) -> Form:

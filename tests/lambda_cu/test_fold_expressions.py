@@ -188,6 +188,19 @@ def test_rounds_decide_nothing_in_the_interior(rule: str) -> None:
         assert outcomes(program, v, r) == [expected] * 4
 
 
+def test_an_interior_asks_for_a_count_that_can_be_computed_with() -> None:
+    program = borders(parse(PROGRAM.format("fold j < r from x = 0 in x + v[max(0, min(n - 1, i - 3 + j))]")))
+    (bind,) = program.kernels[0].binds
+    assert isinstance(bind.soac, ir.Map) and bind.soac.interior is not None
+    check_interiors(program)
+    inside = subexpressions(bind.soac.interior.thunk.body)
+    assert not any(isinstance(e, ir.Op) and e.op in ("min", "max") for e in inside)
+    v = [k * k % 11 for k in range(120)]
+    for r in (-1, 0, 1, 5, 9):
+        expected = [sum(v[max(0, min(119, i - 3 + j))] for j in rounds(r)) for i in range(120)]
+        assert outcomes(program, v, r) == [expected] * 4
+
+
 @pytest.mark.parametrize(("old", "new"), [("2 * r", "2 * r + 1"), ("j < ", "j < 1 + ")])
 def test_an_interior_for_fewer_rounds_than_there_are_is_found(old: str, new: str) -> None:
     """The fold goes round once more than when the interior was made."""

@@ -4,4 +4,5 @@
     cuts            loops that read one array after another, a loop for each
     ranges          loops whose checks hold in a range
     rows_of_loops   loops that divide their index, by rows
+    folds           folds, for neighbouring elements together
 """
