@@ -21,7 +21,7 @@ from nessie.flatten.threads.thread import Purity
 from nessie.flatten.threads.versions import Versions
 from nessie.flatten.translate import translate
 from nessie.flatten.translator import Translator
-from nessie.flatten.values.emitter import Emitter, SpaceMade
+from nessie.flatten.values.emitter import Emitter, Made
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import type_of_layout
 from nessie.mono import nodes as mono
@@ -35,8 +35,8 @@ def flatten(program: mono.Program, recursion: bool = True,
 
 
 def flattened(program: mono.Program, recursion: bool, arguments: tuple[ir.Layout, ...] | None,
-              ) -> tuple[ir.Program, list[SpaceMade]]:
-    """Return the program, and the spaces that were made for it."""
+              ) -> tuple[ir.Program, Made]:
+    """Return the program, and what there is to tell of how it was made."""
     functions = {f.name: f for f in program.functions}
     narrow = narrow_types(program)
     from_narrow = any(leaf.name in WIDE for layout in arguments or () for leaf in leaves(type_of_layout(layout)))
@@ -52,4 +52,4 @@ def flattened(program: mono.Program, recursion: bool, arguments: tuple[ir.Layout
     made = tuple(emitter.functions.values())
     flat = ir.Program(tuple(emitter.sites.values()), tuple(emitter.scalar_functions), tuple(emitter.kernels),
                       (main, *made), entry)
-    return with_element_sites(flat), emitter.spaces_made
+    return with_element_sites(flat), emitter.made

@@ -83,7 +83,7 @@ def of_alike(t: Translator, operator: str, body: mono.Exp, over: Opened, domain:
     value = scalar(t.value(body, over.env, space))
     trial = Context(emitter, space)
     if not trial.alike(exp_of(pull(value, space, space.here(), trial))):
-        raise NeedsKernel
+        raise NeedsKernel("elements differ")
     context = AlikeContext(emitter, space)
     exp = exp_of(pull(value, space, space.here(), context))
     one = on_host(emitter, context, exp, value.base, "alike", trial.failing)

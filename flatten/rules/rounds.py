@@ -16,7 +16,7 @@ from nessie.flatten.threads.scalars import identity, monoid, resized
 from nessie.flatten.translator import Translator, scalar
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, atom_of, op
-from nessie.flatten.values.emitter import NeedsKernel
+from nessie.flatten.values.emitter import NeedsKernel, ReductionMade
 from nessie.flatten.values.materialise import solid, store
 from nessie.flatten.values.values import Scalar, Sequence, Value, exp_of, pull, stored
 from nessie.lambda_cu import nodes as ir
@@ -31,19 +31,35 @@ def in_rounds(t: Translator, operator: str, space: Domain, domain: Domain, hint:
               segmented: Callable[[], Value], in_memory: bool) -> Value:
     """Return the reduction of the segments of the space over the domain: in rounds where these are few, else what
     `segmented` makes. `elements` makes the value over the space; `in_memory`: it is an array."""
-    outer = t.asked
-    length = space.space.length if domain is not HOST and isinstance(space.space, ir.Uniform) else MOST_ROUNDS + 1
+    if domain is HOST:
+        return segmented()
+    outer, made, origin = t.asked, t.emitter.made.reductions, t.emitter.origin
     try:
-        if not is_short(t, length) and (isinstance(length, int) or in_memory):
-            raise NeedsKernel
+        length = rounds_of(t, space, in_memory)
         asked = [] if outer is None else outer
         folded = t.emitter.without_kernels(lambda: fold_of(t, operator, space, length, domain, elements, asked))
-    except NeedsKernel:
+    except NeedsKernel as needs:
         if outer is not None:
             raise
+        made.append(ReductionMade(origin, "segments", str(needs)))
         return segmented()
     lengths = [length for length in dict.fromkeys(asked) if not is_short(t, length)]
+    made.append(ReductionMade(origin, "either" if lengths else "fold"))
     return either(t, lengths, folded, segmented, domain, hint) if outer is None and lengths else folded
+
+
+def rounds_of(t: Translator, space: Domain, in_memory: bool) -> ir.Size:
+    """Return the number of rounds, if they may be few; else raise NeedsKernel."""
+    if not isinstance(space.space, ir.Uniform):
+        raise NeedsKernel("rows differ in length")
+    length = space.space.length
+    if is_short(t, length):
+        return length
+    if isinstance(length, int):
+        raise NeedsKernel(f"there are more than {MOST_ROUNDS} rounds")
+    if in_memory:
+        raise NeedsKernel("rows are in memory")
+    return length
 
 
 def is_short(t: Translator, length: ir.Size) -> bool:
@@ -112,7 +128,7 @@ def cannot_fail(t: Translator, domain: Domain, base: str, find: Callable[[At, Co
     probe = Context(t.emitter, domain)
     find(domain.here(), probe)
     if probe.failing:
-        raise NeedsKernel
+        raise NeedsKernel("elements can fail or are computed in parallel")
     return Scalar(domain, base, lambda at, context: context.remember((find, at), lambda: find(at, context)))
 
 
@@ -121,7 +137,7 @@ def either(t: Translator, lengths: list[ir.Size], folded: Scalar, segmented: Cal
     """Return what one of the two forms makes: the host asks whether all these lengths are short."""
     emitter = t.emitter
     short = functools.reduce(lambda a, b: op("and", a, b),
-                         [op("<=", atom_of(length), ir.Const(MOST_ROUNDS, "int")) for length in lengths])
+                             [op("<=", atom_of(length), ir.Const(MOST_ROUNDS, "int")) for length in lengths])
     condition = emitter.host().name(short, "bool", "short")
     rounds, segments = emitter.part(), emitter.part()
     of_rounds = emitter.into(rounds, kept, t, folded, domain, hint)

@@ -80,6 +80,22 @@ class SpaceMade:
 
 
 @dataclass(frozen=True)
+class ReductionMade:
+    """A reduction of rows, computed at `origin`: a "fold" of the element's thread, "segments", or "either", which the
+    host asks for; `why`: why there are segments."""
+    origin: Origin
+    form: str
+    why: str = ""
+
+
+@dataclass
+class Made:
+    """What flattening tells of a program, for explanations."""
+    spaces: list[SpaceMade] = field(default_factory=list)
+    reductions: list[ReductionMade] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Version:
     """A scalar function that stands for a thread-level function where its sequences have certain payloads. It takes the
     scalars of its parameters, then the host's `scalars` and `arrays` by which its body sees the payloads. `result`: a
@@ -102,7 +118,7 @@ def no_version(function: str, terms: list[Term]) -> Version:
 
 
 class NeedsKernel(Exception):
-    """What must do without kernels does not."""
+    """What must do without kernels does not; its text says why."""
 
 
 class Emitter:
@@ -126,7 +142,7 @@ class Emitter:
         self.hosted: dict[ir.Size, Domain] = {}
         self.version: Callable[[str, list[Term]], Version] = no_version
         self.scalar_functions: list[ir.ScalarFunction] = []
-        self.spaces_made: list[SpaceMade] = []              # for explanations
+        self.made = Made()
         self.no_form: dict[Origin, str] = {}                # why lengths that are computed there have none
         self.origin: Origin = ()
         self.kernels_allowed = True
@@ -201,7 +217,7 @@ class Emitter:
 
     def emit(self, statement: ir.Statement) -> None:
         if not self.kernels_allowed and not isinstance(statement, ir.HostLet | ir.Data):
-            raise NeedsKernel
+            raise NeedsKernel("elements can fail or are computed in parallel")
         self.statements.append(statement)
 
     def host(self) -> HostContext:
@@ -332,12 +348,12 @@ class Emitter:
         """Return the result of `work`, which may emit what the host computes, but nothing else: then NeedsKernel is
         raised, and what it has emitted is gone."""
         part, before = self.part(), (self.kernels_allowed, self.origin)
-        kernels, spaces = len(self.kernels), len(self.spaces_made)
+        kernels, spaces, reductions = len(self.kernels), len(self.made.spaces), len(self.made.reductions)
         self.kernels_allowed = False
         try:
             result = self.into(part, work)
         except NeedsKernel:
-            del self.kernels[kernels:], self.spaces_made[spaces:]
+            del self.kernels[kernels:], self.made.spaces[spaces:], self.made.reductions[reductions:]
             raise
         finally:
             self.kernels_allowed, self.origin = before

@@ -79,7 +79,7 @@ def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], 
 def told(emitter: Emitter, space: Domain) -> None:
     """Record the space, for explanations."""
     why = emitter.no_form.get(emitter.origin, "") if isinstance(space.space, ir.Irregular) else ""
-    emitter.spaces_made.append(SpaceMade(emitter.origin, space, why))
+    emitter.made.spaces.append(SpaceMade(emitter.origin, space, why))
 
 
 def small(exp: ir.Exp) -> bool:

@@ -26,6 +26,7 @@ from nessie.schedule.explain.notes import (
     GroupsExplained,
     InteriorExplained,
     Notes,
+    ReductionExplained,
     SpaceExplained,
 )
 
@@ -36,7 +37,8 @@ def notes_of(job: pipeline.Job, ran: Mapping[str, driver.PassResult]) -> Notes:
     inside = interiors(made[forms.FUSED])
     if forms.MONO not in made:
         return Notes(interiors=inside)
-    return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), spaces(made[forms.MONO], job), inside)
+    reductions, spaces = of_flattening(made[forms.MONO], job)
+    return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside)
 
 
 def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
@@ -67,12 +69,15 @@ def groups(ran: Mapping[str, driver.PassResult]) -> tuple[GroupsExplained, ...]:
     return tuple(found)
 
 
-def spaces(program: mono.Program, job: pipeline.Job) -> tuple[SpaceExplained, ...]:
-    """The spaces that flattening makes of the program, those of user's places, each once."""
+def of_flattening(program: mono.Program, job: pipeline.Job,
+                  ) -> tuple[tuple[ReductionExplained, ...], tuple[SpaceExplained, ...]]:
+    """What flattening makes of the program at users' places, each once: reductions of rows, and spaces."""
     flat, made = flattened(program, job.target not in forms.WITHOUT_STACK, pipeline.layouts(job, program))
     names = names_of_sizes(flat)
-    found = [space_explained(one, names) for one in made if user_span(one.origin) is not None]
-    return tuple(dict.fromkeys(found))
+    reductions = [ReductionExplained(user_span(one.origin), one.form, one.why) for one in made.reductions]
+    spaces = [space_explained(one, names) for one in made.spaces]
+    return (tuple(dict.fromkeys([found for found in reductions if found.place is not None])),
+            tuple(dict.fromkeys([found for found in spaces if found.place is not None])))
 
 
 def names_of_sizes(program: ir.Program) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """Turns explanations of schedules into JSON data: times in nanoseconds, sizes in bytes.
 
     {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...],
-     "functions": [...], "groups": [...], "spaces": [...], "interiors": [...]}
+     "functions": [...], "groups": [...], "reductions": [...], "spaces": [...], "interiors": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
     a function   "name", "runs" ("thread", "lifted", "apart" or "host"), "place", and unless it runs per element the
                  "reason" why not, and "where"
     a group      "place", whether it is "made", and if it is the "reason" why, and "where"
+    a reduction  "place", "form" ("fold", "segments" or "either"), and the "reason" why it is no fold, if it is none
     a space      "place", "form", "length" and "start" of a segment, "memory", and the "reason" why it takes some, if
                  known
     an interior  "place", its "ranges" ("from" an index, and "before" which), of rows first, and what is "dropped": each
@@ -33,7 +34,13 @@ from nessie.schedule.explain.explain import (
     RegionExplained,
     Scheduled,
 )
-from nessie.schedule.explain.notes import FunctionExplained, GroupsExplained, InteriorExplained, SpaceExplained
+from nessie.schedule.explain.notes import (
+    FunctionExplained,
+    GroupsExplained,
+    InteriorExplained,
+    ReductionExplained,
+    SpaceExplained,
+)
 from nessie.schedule.nodes import NEVER
 from nessie.schedule.solver.solve import OPTIMAL
 
@@ -44,6 +51,7 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "regions": [region_json(region, explained.mode) for region in explained.regions],
             "functions": [function_json(found) for found in explained.notes.functions],
             "groups": [groups_json(found) for found in explained.notes.groups],
+            "reductions": [reduction_json(found) for found in explained.notes.reductions],
             "spaces": [space_json(found) for found in explained.notes.spaces],
             "interiors": [interior_json(found) for found in explained.notes.interiors]}
 
@@ -51,6 +59,11 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
 def interior_json(found: InteriorExplained) -> dict[str, Any]:
     return {"place": place_json(found.place), "ranges": [{"from": low, "before": high} for low, high in found.ranges],
             "dropped": [{"decision": decision, "inside": inside} for decision, inside in found.dropped]}
+
+
+def reduction_json(found: ReductionExplained) -> dict[str, Any]:
+    why = {"reason": found.reason} if found.reason else {}
+    return {"place": place_json(found.place), "form": found.form, **why}
 
 
 def space_json(found: SpaceExplained) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""What there is to tell of a program beside its schedule: how functions run, which groups are made, how lengths are
-held, what is split at its borders. Plain data; each note has its place in the user's source.
+"""What there is to tell of a program beside its schedule: how functions run, which groups are made, how rows are
+reduced, how lengths are held, what is split at its borders. Plain data; each note has its place in the user's source.
 """
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ class SpaceExplained:
 
 
 @dataclass(frozen=True)
+class ReductionExplained:
+    """How a reduction of rows at `place` is computed. `form`: "fold", by the thread of its element; "segments";
+    "either", as the host asks how many rounds there are; `reason`: why it is no fold."""
+    place: Span | None
+    form: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class InteriorExplained:
     """The interior of what is computed at `place`: where it begins and ends, from and before, on each axis; `dropped`:
     the decisions that its elements need not make, each with what it comes to there."""
@@ -52,9 +61,10 @@ class InteriorExplained:
 
 @dataclass(frozen=True)
 class Notes:
-    """`functions`: those that the program calls; `groups`: those by keys; `spaces`: those of sequences in sequences;
-    `interiors`: of what is split at its borders."""
+    """`functions`: those that the program calls; `groups`: those by keys; `reductions`: those of rows; `spaces`: those
+    of sequences in sequences; `interiors`: of what is split at its borders."""
     functions: tuple[FunctionExplained, ...] = ()
     groups: tuple[GroupsExplained, ...] = ()
+    reductions: tuple[ReductionExplained, ...] = ()
     spaces: tuple[SpaceExplained, ...] = ()
     interiors: tuple[InteriorExplained, ...] = ()

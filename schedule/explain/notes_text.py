@@ -14,17 +14,21 @@ from nessie.schedule.explain.notes import (
     GroupsExplained,
     InteriorExplained,
     Notes,
+    ReductionExplained,
     SpaceExplained,
 )
 
 RUNS = {"thread": "runs per element", "lifted": "is lifted", "apart": "is lifted, small activations run apart",
         "host": "runs on the host"}
-Note = FunctionExplained | GroupsExplained | SpaceExplained | InteriorExplained
+REDUCED = {"fold": "is a fold of each element", "segments": "is a reduction of segments",
+           "either": "is a fold of each element, or of segments, as the run asks"}
+Note = FunctionExplained | GroupsExplained | ReductionExplained | SpaceExplained | InteriorExplained
 
 
 def sections(notes: Notes) -> list[Doc]:
     """The sections that have notes."""
-    every = (functions(notes.functions), groups(notes.groups), spaces(notes.spaces), interiors(notes.interiors))
+    every = (functions(notes.functions), groups(notes.groups), reductions(notes.reductions), spaces(notes.spaces),
+             interiors(notes.interiors))
     return [section for section in every if section]
 
 
@@ -39,6 +43,12 @@ def groups(notes: Sequence[GroupsExplained]) -> Doc:
     return rows("groups", notes, [[excerpt(found.place), "are made" if found.made else "are not made",
                                    place_text(found.where or found.place), found.reason or "they are only reduced"]
                                   for found in notes])
+
+
+def reductions(notes: Sequence[ReductionExplained]) -> Doc:
+    """How rows are reduced, and why not by the threads of their elements."""
+    return rows("reductions", notes, [[excerpt(found.place), REDUCED[found.form], place_text(found.place), found.reason]
+                                      for found in notes])
 
 
 def spaces(notes: Sequence[SpaceExplained]) -> Doc:

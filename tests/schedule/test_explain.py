@@ -360,6 +360,30 @@ def test_groups_are_told(body: str, called: list[str], tmp_path: Path, capsys: p
     assert told.splitlines()[0].split() == [*groups.split(), *made.split(), f"{path}:1:{where}", *why.split()]
 
 
+REDUCTIONS = {          # for each element x of v, or a window w: the form, and why it is no fold
+    "sum({v[max(0, min(#v - 1, x + a))] : a in [0:k]})": ["either"],
+    "sum(w)": ["fold"],
+    "sum([0:x])": ["segments", "rows differ in length"],
+    "sum({x + a : a in [0:99]})": ["segments", "there are more than 32 rounds"],
+    "sum({10 / (x - a) : a in [0:k]})": ["segments", "elements can fail or are computed in parallel"],
+    "sum({sum([0:x + a]) : a in [0:k]})": ["segments", "elements can fail or are computed in parallel"],
+}
+
+
+@pytest.mark.parametrize("body", REDUCTIONS)
+def test_reductions_are_told(body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    path.write_text(f"function main(v, k) : ([int], int) -> [int] = {{{body} : x in v}};".replace(
+        "sum(w) : x in v", "sum(w) : w in slide(v, 3, 1)"))
+    assert main(["explain", str(path), "-e", "main"]) == 0
+    _, _, told = capsys.readouterr().out.partition("\nreductions\n")
+    form, *why = REDUCTIONS[body]
+    assert told.splitlines()[0].startswith("  ") and told.splitlines()[0].endswith("".join(why))
+    assert main(["explain", str(path), "-e", "main", "--json"]) == 0
+    assert [form, *why] in [[one[key] for key in ("form", "reason") if key in one]
+                            for one in json.loads(capsys.readouterr().out)["reductions"]]
+
+
 SPACES = {              # of [0:n], a row i of it: form, length, start, memory, why
     "sum([0:i+1])": ["closed", "i + 1", "their sum", "none"],
     "sum({i * j : j in v})": ["uniform", "#v", "i*#v", "none"],
