@@ -20,7 +20,7 @@ from nessie.base.widths import wide
 from nessie.flatten.threads.thread import Environment, nothing, thread
 from nessie.flatten.values.contexts import Context, joined
 from nessie.flatten.values.domains import HOST
-from nessie.flatten.values.emitter import Emitter, Version
+from nessie.flatten.values.emitter import Emitter, NeedsKernel, Version
 from nessie.flatten.values.values import Leaf, PairTerm, ScalarTerm, SeqTerm, Term, components
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import map_children
@@ -77,8 +77,12 @@ class Versions:
         self.named.add(name)
         this = Open(key, Version(name, nothing(function.result)), depth, depth)
         self.open.append(this)
-        while not self.translated(this, function, terms):
-            del self.waiting[waiting:]                      # they took the result for something else
+        try:
+            while not self.translated(this, function, terms):
+                del self.waiting[waiting:]                  # they took the result for something else
+        except NeedsKernel:
+            del self.open[depth:], self.waiting[waiting:]
+            raise
         self.open.pop()
         if this.outermost < depth:
             self.open[-1].outermost = min(self.open[-1].outermost, this.outermost)

@@ -82,12 +82,15 @@ class Context:
     def alike(self, exp: ir.Exp) -> bool:
         """Can the host compute the expression, and all that can fail here before it, and is that the same for all
         elements?"""
-        return independent(exp, self) and self.failures_alike()
+        return self.hosts(exp) and self.failures_alike()
 
     def failures_alike(self) -> bool:
         """Does what can fail here fail for all elements or for none, as the host can tell?"""
-        return not self.failing or all(
-            [independent(bound, self) for _, bound in self.bindings if scope.can_fail(bound)])
+        return not self.failing or all([self.hosts(bound) for _, bound in self.bindings if scope.can_fail(bound)])
+
+    def hosts(self, exp: ir.Exp) -> bool:
+        """Is the expression the same for all elements, and one that the host knows without waiting for a kernel?"""
+        return independent(exp, self) and not self.emitter.waits(self.used(exp))
 
     def result(self, exps: list[ir.Exp]) -> ir.Exp:
         return self.close(one_or_tuple(tuple(exps)))
@@ -382,12 +385,12 @@ class HostContext(Context):
             return then(self)
         trial = Context(self.emitter, outer=self)
         whole = trial.result([condition, *[exp for exp, _ in components(then(trial))]])
-        if independent(whole, trial):
+        if trial.hosts(whole):
             return self.required(condition, then, message, origin)
         return self.by_component(lambda context: Context.guard(context, condition, then, message, origin))
 
     def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
-        if not independent(ir.Tuple((condition, value)), self):
+        if not self.hosts(ir.Tuple((condition, value))):
             return super().check(condition, value, base, message, origin)
         self.require(condition, message, origin)
         return value
@@ -438,7 +441,7 @@ def check_all(emitter: Emitter, domain: Domain, context: Context, condition: ir.
         return False
     if domain is HOST:
         emitter.require(condition, message, origin)
-    elif not context.failing and independent(condition, context):
+    elif not context.failing and context.hosts(condition):
         emitter.require(where_some(domain, [context.used(condition)]), message, origin)
     else:
         context.check(condition, ir.Const(0, "int"), "int", message, origin)

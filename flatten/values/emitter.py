@@ -143,6 +143,7 @@ class Emitter:
         self.version: Callable[[str, list[Term]], Version] = no_version
         self.scalar_functions: list[ir.ScalarFunction] = []
         self.made = Made()
+        self.from_kernels = set[str]()          # scalars that the host must wait for
         self.no_form: dict[Origin, str] = {}                # why lengths that are computed there have none
         self.origin: Origin = ()
         self.kernels_allowed = True
@@ -229,6 +230,8 @@ class Emitter:
             self.scalar_kernel((name,), exp, (base,))
             return
         self.types[name] = base
+        if self.waits(exp):
+            self.from_kernels.add(name)
         if base == "bool":
             self.tests[name] = exp
         if base == INT and isinstance(exp, ir.Op | ir.If | ir.Let):
@@ -243,6 +246,10 @@ class Emitter:
         name = self.fresh(hint)
         self.host_let(name, exp, INT)
         return name
+
+    def waits(self, exp: ir.Exp) -> bool:
+        """Does the host know the expression's value only when a kernel has ended?"""
+        return not self.from_kernels.isdisjoint(scope.free_names(exp))
 
     def host_part(self, exp: ir.Exp) -> str:
         """Return the name of an int expression of the host, which is computed once."""
@@ -317,6 +324,7 @@ class Emitter:
                 continue
             for needed in (*scope.type_names(self.types[name]), name):
                 params[needed] = ir.Param(needed, self.types[needed])
+        self.from_kernels.update([result.name for result in results if not isinstance(result.type, ir.Array)])
         name = self.fresh(f"K{len(self.kernels) + 1}")
         returns = tuple(result.name for result in results)
         bind = ir.Bind(returns, soac, origin=self.origin)

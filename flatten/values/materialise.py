@@ -12,7 +12,7 @@ from nessie.base.widths import wide
 from nessie.flatten.ranges.intervals import INTS
 from nessie.flatten.ranges.ranges import Range, is_named
 from nessie.flatten.ranges.step_forms import has_step_form
-from nessie.flatten.values.contexts import AlikeContext, Context, independent
+from nessie.flatten.values.contexts import AlikeContext, Context
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op, plus
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.values import (
@@ -68,7 +68,7 @@ def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light
     context = Context(emitter, domain)
     missing: list[tuple[ir.Exp, str]] = []
     kept = note_missing(value, domain, domain.here(), context, missing, light)
-    if any([independent(exp, context) for exp, _ in missing]) and context.failures_alike():
+    if any([context.hosts(exp) for exp, _ in missing]) and context.failures_alike():
         alike = alike_on_host(emitter, value, domain, hint)
         if alike:
             return solid(emitter, replaced(value, alike), domain, hint, light)

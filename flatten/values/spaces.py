@@ -55,7 +55,8 @@ NOTHING_PRESUMED: Mapping[str, Range] = {}
 def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
     """Return the space of the elements of one sequence per element of the domain. The length cannot fail."""
     if domain is HOST:
-        return emitter.host_space(emitter.size(length(HOST.here(), emitter.host())))
+        size = emitter.size(length(HOST.here(), emitter.host()))
+        return emitter.host_space(max(0, size) if isinstance(size, int) else size)
     context = Context(emitter, domain)
     bare = length(domain.here(), context)
     exp = context.close(bare)
@@ -94,6 +95,7 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Contex
 
 
 def of_one_length(emitter: Emitter, domain: Domain, length: ir.Size, message: str = TOO_MANY) -> Domain:
+    length = max(0, length) if isinstance(length, int) else length          # where a check of the host fails
     return uniform(domain, length, product(emitter, length, domain.size, message))
 
 
@@ -122,9 +124,7 @@ def closed_space(emitter: Emitter, domain: Domain, length: Steps, message: str =
     if in_row(length):
         return nested_space(emitter, domain, length, message)
     if on_host_only(length):
-        size = emitter.size(expression(length.get(PLAIN, NOTHING)))
-        size = max(0, size) if isinstance(size, int) else size          # where a check of the host fails
-        return of_one_length(emitter, domain, size, message)
+        return of_one_length(emitter, domain, emitter.size(expression(length.get(PLAIN, NOTHING))), message)
     terms = terms_of(emitter, domain, length)
     total = counted(emitter, ir.Closed(domain.size, terms, 0), message)
     return segments(domain, ir.Closed(domain.size, terms, total), length)
