@@ -17,9 +17,9 @@ from nessie.flatten.rules.effects import effect, is_effect
 from nessie.flatten.rules.sequences import RULES
 from nessie.flatten.threads.thread import PURE_SEQUENCE
 from nessie.flatten.translator import Translator, Values, both, pure, pure_on_values
-from nessie.flatten.values.contexts import Context, check_all
+from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, Domain
-from nessie.flatten.values.materialise import run_for_errors, solid
+from nessie.flatten.values.materialise import check_all, solid
 from nessie.flatten.values.values import Both, Value, exp_of, pull
 from nessie.lambda_cu import ops
 from nessie.mono import nodes as mono
@@ -96,6 +96,5 @@ def checked(t: Translator, exp: mono.Prim, condition: mono.Exp, message: str, va
     t.emitter.origin = exp.origin
     context: Context = t.emitter.host() if domain is HOST else Context(t.emitter, domain)
     holds = exp_of(pull(test, domain, domain.here(), context))
-    if check_all(t.emitter, domain, context, holds, message, exp.origin):
-        run_for_errors(t.emitter, domain, context)
+    check_all(t.emitter, domain, context, holds, message, exp.origin)
     return t.value(value, env, domain, hint)

@@ -149,6 +149,7 @@ STAY_NARROW = {"int32": ("max", "min", "and", "or", "xor", "not", "rem", "mod", 
                "float32": ("max", "min", "neg", "abs")}
 
 OPS: dict[str, Row] = {row.name: row for row in ROWS}
+TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}                   # of a comparison with its sides exchanged
 LEVELS: dict[str, int] = {row.name: row.level for row in ROWS if row.level}
 FUNCTIONS = tuple(row for row in ROWS if row.cost == FUNCTION)
 

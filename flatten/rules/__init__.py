@@ -1,13 +1,13 @@
 """The rules of flattening, by kind of expression.
 
     each                apply-to-each
+    rounds              reductions in few rounds, which stay with their element
     conditionals        conditionals whose branches are parallel
     emptiness           conditionals that ask whether a sequence is empty
     effects             effects, in program order
     sequences           the table of the primitives on sequences, whose rules follow
     building            - literals, dist, ranges, append
     folding             - reductions, scans, order
-    rounds              reductions in few rounds, which stay with their element
     combining           reductions and scans by a function of the program
     gather_scatter      - gather and scatter
     permuting           - scatters by known bijections

@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nessie.base.records import dataclass
-from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.rules.folding import in_segments
 from nessie.flatten.rules.rounds import holds_rows, in_rounds
 from nessie.flatten.threads import reductions
 from nessie.flatten.threads.scalars import identity
 from nessie.flatten.threads.thread import thread
 from nessie.flatten.translator import Translator, Values, scalar, sequence, with_data
-from nessie.flatten.values.contexts import AlikeContext, Context, check_all
+from nessie.flatten.values.contexts import AlikeContext, Context
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
 from nessie.flatten.values.emitter import NeedsKernel
-from nessie.flatten.values.materialise import elements, on_host, run_for_errors, solid, view
+from nessie.flatten.values.materialise import check_all, elements, on_host, solid, view
 from nessie.flatten.values.spaces import space_for
 from nessie.flatten.values.values import (
     Both,
@@ -154,12 +153,7 @@ def check_length(t: Translator, exp: mono.Each, source: Sequence, space: Domain,
     equal = op("==", length, expected)
     if length == expected or (domain is not HOST and context.close(length) == space.lengths):
         return False
-    if holds(context.ranges, equal):
-        return False
-    if check_all(t.emitter, domain, context, equal, UNEQUAL, exp.origin):
-        run_for_errors(t.emitter, domain, context)
-        return True
-    return False
+    return check_all(t.emitter, domain, context, equal, UNEQUAL, exp.origin)
 
 
 def filter_pure(t: Translator, body: mono.Exp, predicate: Value, env: Values, space: Domain, domain: Domain,

@@ -17,14 +17,14 @@ from nessie.flatten.translator import Translator, scalar
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, atom_of, op
 from nessie.flatten.values.emitter import NeedsKernel, ReductionMade
-from nessie.flatten.values.materialise import solid, store
+from nessie.flatten.values.materialise import parts_up_to, solid, store
 from nessie.flatten.values.values import Scalar, Sequence, Value, exp_of, pull, stored
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.rename import substitute
 
 MOST_ROUNDS = 32
 FEW, LARGE = 15, 500            # elements that are written out, and nodes that come of them
+Find = Callable[[At, Context], ir.Exp]
 
 
 def in_rounds(t: Translator, operator: str, space: Domain, domain: Domain, hint: str, elements: Callable[[], Value],
@@ -90,7 +90,7 @@ def fold_of(t: Translator, operator: str, space: Domain, length: ir.Size, domain
         return resized(context.let(ir.Fold(index, atom_of(length), (before,), identity(operator, value.base),
                                            inner.close(body)), "sum"), value.base, context)
 
-    return cannot_fail(t, domain, value.base, folded)
+    return in_thread(domain, value.base, folded, probed(t, domain, folded)[0])
 
 
 def written_out(t: Translator, operator: str, value: Scalar, space: Domain, length: int,
@@ -103,11 +103,8 @@ def written_out(t: Translator, operator: str, value: Scalar, space: Domain, leng
             result = combined(operator, result, found)
         return context.let(resized(result, value.base, context), "sum")
 
-    probe = Context(t.emitter, domain)
-    whole = probe.close(reduced(domain.here(), probe))
-    if len([None for _, _ in zip(subexpressions(whole), range(LARGE + 1))]) > LARGE:
-        return None
-    return cannot_fail(t, domain, value.base, reduced)
+    probe, found = probed(t, domain, reduced)
+    return None if parts_up_to(probe.close(found), LARGE) > LARGE else in_thread(domain, value.base, reduced, probe)
 
 
 def element_at(space: Domain, at: At, position: ir.Exp, context: Context) -> At:
@@ -122,13 +119,17 @@ def combined(operator: str, before: ir.Exp, element: ir.Exp) -> ir.Exp:
     return substitute(both.body, dict(zip(both.params, (before, element), strict=True)))
 
 
-def cannot_fail(t: Translator, domain: Domain, base: str, find: Callable[[At, Context], ir.Exp]) -> Scalar:
-    """Return the value that is found, once per index and thunk. Raise NeedsKernel where it can fail: failures are told
-    by the elements' own indices."""
+def probed(t: Translator, domain: Domain, find: Find) -> tuple[Context, ir.Exp]:
+    """Return the value that is found at an element, and the bindings that it takes."""
     probe = Context(t.emitter, domain)
-    find(domain.here(), probe)
+    return probe, find(domain.here(), probe)
+
+
+def in_thread(domain: Domain, base: str, find: Find, probe: Context) -> Scalar:
+    """Return the value that is found, once per index and thunk. Raise NeedsKernel where it can fail, as the probe says:
+    failures are told by the elements' own indices."""
     if probe.failing:
-        raise NeedsKernel("elements can fail or are computed in parallel")
+        raise NeedsKernel
     return Scalar(domain, base, lambda at, context: context.remember((find, at), lambda: find(at, context)))
 
 

@@ -243,6 +243,12 @@ class Context:
         self.failing = True
         return self.let(ir.If(condition, value, ir.Fail(self.emitter.site(message, origin), wide(base))), "c")
 
+    def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
+        """Let the host check the condition, which it knows, if there are elements."""
+        condition = doubtful(self.ranges, condition)
+        if condition != TRUE:
+            self.emitter.require(where_some(self.domain or HOST, [self.used(condition)]), message, origin)
+
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
         """Return what `then` computes where the condition holds, else a failure; nothing of `then` runs where it
         fails."""
@@ -386,7 +392,8 @@ class HostContext(Context):
         trial = Context(self.emitter, outer=self)
         whole = trial.result([condition, *[exp for exp, _ in components(then(trial))]])
         if trial.hosts(whole):
-            return self.required(condition, then, message, origin)
+            self.require(condition, message, origin)
+            return then(self)
         return self.by_component(lambda context: Context.guard(context, condition, then, message, origin))
 
     def check(self, condition: ir.Exp, value: ir.Exp, base: str, message: str, origin: Origin) -> ir.Exp:
@@ -394,16 +401,6 @@ class HostContext(Context):
             return super().check(condition, value, base, message, origin)
         self.require(condition, message, origin)
         return value
-
-    def required(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
-        """Return what `then` computes, which the host can, after a check of the condition."""
-        self.require(condition, message, origin)
-        return then(self)
-
-    def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
-        condition = doubtful(self.ranges, condition)
-        if condition != TRUE:
-            self.emitter.require(condition, message, origin)
 
     def branch(self, condition: ir.Exp, then: Callable[[Context], Term], orelse: Callable[[Context], Term]) -> Term:
         known = by_numbers(self.ranges, condition)
@@ -432,23 +429,6 @@ class HostContext(Context):
         return rebuilt(term, iter([ir.Var(name) for name in names]))
 
 
-def check_all(emitter: Emitter, domain: Domain, context: Context, condition: ir.Exp, message: str,
-              origin: Origin) -> bool:
-    """Let each element of the domain check the condition, which is the context's; the host does it where it is the same
-    for all. Return whether each element does."""
-    condition = doubtful(context.ranges, condition)
-    if condition == TRUE:
-        return False
-    if domain is HOST:
-        emitter.require(condition, message, origin)
-    elif not context.failing and context.hosts(condition):
-        emitter.require(where_some(domain, [context.used(condition)]), message, origin)
-    else:
-        context.check(condition, ir.Const(0, "int"), "int", message, origin)
-        return True
-    return False
-
-
 class AlikeContext(Context):
     """The host in place of all elements of a domain, for what they have alike: it checks what they would, if there are
     any."""
@@ -460,12 +440,6 @@ class AlikeContext(Context):
     def guard(self, condition: ir.Exp, then: Callable[[Context], Term], message: str, origin: Origin) -> Term:
         self.require(condition, message, origin)
         return then(self)
-
-    def require(self, condition: ir.Exp, message: str, origin: Origin) -> None:
-        assert self.domain is not None
-        condition = doubtful(self.ranges, condition)
-        if condition != TRUE:
-            self.emitter.require(where_some(self.domain, [self.used(condition)]), message, origin)
 
 
 def where_some(domain: Domain, conditions: list[ir.Exp]) -> ir.Exp:

@@ -32,7 +32,6 @@ LEARNT: dict[str, Callable[[int], Range]] = {           # what an int is that co
     ">": lambda bound: Range(bound + 1), ">=": lambda bound: Range(bound),
     "<": lambda bound: Range(most=bound - 1), "<=": lambda bound: Range(most=bound),
     "==": lambda bound: Range(bound, bound)}
-TURNED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "=="}
 PLUS = ir.Thunk(("x", "y"), ir.Op("+", (ir.Var("x"), ir.Var("y"))))
 
 
@@ -120,6 +119,9 @@ def no_version(function: str, terms: list[Term]) -> Version:
 class NeedsKernel(Exception):
     """What must do without kernels does not; its text says why."""
 
+    def __init__(self, why: str = "elements can fail or are computed in parallel") -> None:
+        super().__init__(why)
+
 
 class Emitter:
     """The output of one program; blocks nest."""
@@ -179,7 +181,7 @@ class Emitter:
 
     def positive_with(self, sizes: Iterable[ir.Size]) -> set[ir.Size]:
         """Return the ints of the host that are positive where these are: what one of them is at most is no less."""
-        found, waiting = set(sizes), list(sizes)
+        found, waiting, ranges = set(sizes), list(sizes), self.host().ranges
         while waiting:
             size = waiting.pop()
             if not isinstance(size, str):
@@ -190,7 +192,6 @@ class Emitter:
                 for known in [known for where, known in facts.items() if found >= where]:
                     more |= {name} if known.least > 0 else set()
                     tops += known.above if name == size else ()
-            ranges = self.host().ranges
             more |= {name for top in tops for name in names(top)
                      if ranges.least(subtract(size_form(name), top)) >= 0}
             waiting += more - found
@@ -218,7 +219,7 @@ class Emitter:
 
     def emit(self, statement: ir.Statement) -> None:
         if not self.kernels_allowed and not isinstance(statement, ir.HostLet | ir.Data):
-            raise NeedsKernel("elements can fail or are computed in parallel")
+            raise NeedsKernel
         self.statements.append(statement)
 
     def host(self) -> HostContext:
@@ -283,8 +284,8 @@ class Emitter:
                 self.learn(one, sizes if self.known.get(size, ANY).least > 0 else sizes | {size})
             case ir.Op(operator, (ir.Var(one), ir.Const(int(bound)))) if operator in LEARNT:
                 self.learn_range(one, sizes, LEARNT[operator](bound))
-            case ir.Op(operator, (ir.Const(int(bound)), ir.Var(one))) if operator in TURNED:
-                self.learn_range(one, sizes, LEARNT[TURNED[operator]](bound))
+            case ir.Op(operator, (ir.Const(int(bound)), ir.Var(one))) if operator in LEARNT:
+                self.learn_range(one, sizes, LEARNT[ops.TURNED.get(operator, operator)](bound))
 
     def learn_range(self, name: str, sizes: frozenset[ir.Size], known: Range) -> None:
         if self.types[name] == INT:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from nessie.base.source import Origin
 from nessie.base.widths import wide
 from nessie.flatten.ranges.intervals import INTS
+from nessie.flatten.ranges.proofs import doubtful
 from nessie.flatten.ranges.ranges import Range, is_named
 from nessie.flatten.ranges.step_forms import has_step_form
-from nessie.flatten.values.contexts import AlikeContext, Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op, plus
+from nessie.flatten.values.contexts import AlikeContext, Context, where_some
+from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, op, plus
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.values import (
     Both,
@@ -58,6 +60,21 @@ def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[
 def run_for_errors(emitter: Emitter, domain: Domain, context: Context) -> None:
     """Emit a MAP over the domain whose one result nobody reads: it only checks."""
     store(emitter, domain, context, [(ir.Const(0, INT), INT)], "checked")
+
+
+def check_all(emitter: Emitter, domain: Domain, context: Context, condition: ir.Exp, message: str,
+              origin: Origin) -> bool:
+    """Let each element of the domain check the condition, which is the context's; the host does it where it is the same
+    for all. Return whether each element does."""
+    condition = doubtful(context.ranges, condition)
+    if condition == TRUE:
+        return False
+    if domain is HOST or (not context.failing and context.hosts(condition)):
+        emitter.require(where_some(domain, [context.used(condition)]), message, origin)
+        return False
+    context.check(condition, ir.Const(0, INT), INT, message, origin)
+    run_for_errors(emitter, domain, context)
+    return True
 
 
 def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light: bool = False) -> Value:

@@ -55,8 +55,7 @@ NOTHING_PRESUMED: Mapping[str, Range] = {}
 def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
     """Return the space of the elements of one sequence per element of the domain. The length cannot fail."""
     if domain is HOST:
-        size = emitter.size(length(HOST.here(), emitter.host()))
-        return emitter.host_space(max(0, size) if isinstance(size, int) else size)
+        return emitter.host_space(not_negative(emitter.size(length(HOST.here(), emitter.host()))))
     context = Context(emitter, domain)
     bare = length(domain.here(), context)
     exp = context.close(bare)
@@ -95,8 +94,13 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Contex
 
 
 def of_one_length(emitter: Emitter, domain: Domain, length: ir.Size, message: str = TOO_MANY) -> Domain:
-    length = max(0, length) if isinstance(length, int) else length          # where a check of the host fails
+    length = not_negative(length)
     return uniform(domain, length, product(emitter, length, domain.size, message))
+
+
+def not_negative(length: ir.Size) -> ir.Size:
+    """Return the length, which is negative only where a check of the host fails."""
+    return max(0, length) if isinstance(length, int) else length
 
 
 def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter: Emitter,

@@ -87,6 +87,10 @@ def names_of_sizes(program: ir.Program) -> dict[str, str]:
             if isinstance(param.type, ir.Array) and not param.type.plus}
 
 
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    return re.sub(r"[\w']+", lambda found: names.get(found[0], found[0]), text)
+
+
 def interiors(program: ir.Program) -> tuple[InteriorExplained, ...]:
     """The interiors of what fused kernels compute, each once."""
     failing, names = failing_functions(program.scalar_functions), names_of_sizes(program)
@@ -97,7 +101,7 @@ def interiors(program: ir.Program) -> tuple[InteriorExplained, ...]:
 
 def interior_explained(place: Span | None, split: Split, names: Mapping[str, str]) -> InteriorExplained:
     def shown(exp: ir.Exp) -> str:
-        return re.sub(r"[\w']+", lambda found: names.get(found[0], found[0]), " ".join(show_exp(exp).split()))
+        return renamed(" ".join(show_exp(exp).split()), names)
 
     axes = [thunk.body for thunk in (split.interior.rows, split.interior.range) if thunk is not None]
     ranges = tuple([(shown(low), shown(high.then if isinstance(high, ir.If) else high))
@@ -108,18 +112,15 @@ def interior_explained(place: Span | None, split: Split, names: Mapping[str, str
 
 def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained:
     """`names`: of sizes, as users know them."""
-    def known(text: str) -> str:
-        return re.sub(r"[\w']+", lambda found: names.get(found[0], found[0]), text)
-
     place, space, form = user_span(made.origin), made.space.space, made.space.form
-    length = known(show(form)) if form is not None else ""
+    length = renamed(show(form), names) if form is not None else ""
     match space:
         case ir.Uniform(_, size, _):
-            return SpaceExplained(place, "uniform", length, f"i*{known(show_size(size))}", "none")
+            return SpaceExplained(place, "uniform", length, f"i*{renamed(show_size(size), names)}", "none")
         case ir.Closed() | ir.Nested():
             return SpaceExplained(place, type(space).__name__.lower(), length, "their sum", "none")
         case ir.Irregular(segments, offsets, _):
-            count = str(segments + 1) if isinstance(segments, int) else f"{known(segments)} + 1"
+            count = str(segments + 1) if isinstance(segments, int) else f"{renamed(segments, names)} + 1"
             length, start = f"{offsets}[i+1] - {offsets}[i]", f"{offsets}[i]"
             return SpaceExplained(place, "irregular", length, start, f"{count} words", made.why)
     return SpaceExplained(place, "composed", "", "", "none")

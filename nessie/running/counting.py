@@ -18,7 +18,7 @@ from nessie.cudagen.cuda.cudasim.counted import Point, counted
 from nessie.cudagen.cuda.cudasim.counting import CALLS, Access, Counting, CountingGpu
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.loops.module import Module
-from nessie.driver import steps
+from nessie.driver import made, steps
 from nessie.forms import GPU_CODE, LOOPS, MONO, Form
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_names, space_names, space_of
@@ -76,8 +76,8 @@ class CountingTarget(Target):
 def counting_program(job: Job, form: Form[Any], program: Any) -> tuple[GpuProgram, tuple[Point, ...]]:
     """The program, which is of this form, compiled for GPUs so that its kernels count; their points."""
     passes = stages_between(job, form, stages(job)[-1])
-    made = {step.ran.output.name: step.program for step in steps(job, form, program, passes)}
-    module, built = made[LOOPS.name], made[GPU_CODE.name]
+    forms = made(steps(job, form, program, passes))
+    module, built = forms[LOOPS], forms[GPU_CODE]
     assert isinstance(module, Module) and isinstance(built, GpuProgram)
     text = counted(module)
     return replace(built, text=text.text), text.points

@@ -42,10 +42,10 @@ from nessie.cudagen.loops.nodes import (
     While,
 )
 from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, parts, statements
+from nessie.lambda_cu.ops import TURNED
 
 LARGE = 2**60
 REST = ".rest"                  # a mark of loops that keep their checks
-TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @dataclass
