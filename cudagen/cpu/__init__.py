@@ -5,7 +5,7 @@
     operators       table: scalar operators as LLVM's instructions
     row_loops       what LLVM is told of loops
     rewrites        loops as LLVM makes the most of them
-    compaction      loops that keep some elements, four at a time
+    compaction      loops that keep some elements, several at a time
     checks          failed checks, as LLVM makes vectors of them
     vector_math     calls that vectorise
     assemble        pass: the program, with its machine code

@@ -253,8 +253,9 @@ class FunctionPrinter:
         found = compaction_of(loop, self)
         if found is None or "avx2" not in features():
             return self.loop(loop, self.value(loop.low).text, self.note(loop))
-        rest = by_vectors(self, loop, found)
-        self.loop(loop, rest, self.said(FEW_ROUNDS))
+        rest = by_vectors(self, loop, found, features())
+        if rest is not None:
+            self.loop(loop, rest, self.said(FEW_ROUNDS))
 
     def loop(self, loop: For, low: str, note: str) -> None:
         high, step = self.value(loop.high).text, self.value(loop.step).text

@@ -1,4 +1,4 @@
-"""FILTERs whose survivors are stored four at a time keep the same elements, in order."""
+"""FILTERs whose survivors are stored several at a time keep the same elements, in order."""
 from __future__ import annotations
 
 from functools import cache
@@ -9,7 +9,8 @@ import pytest
 
 import nessie
 from nessie.base.source import Source
-from nessie.cudagen.cpu.compaction import TABLE, table
+from nessie.cudagen.cpu import llvm
+from nessie.cudagen.cpu.compaction import TABLE, WIDE, table
 from nessie.cudagen.cpu.machine_code import features
 from nessie.driver import compile_program
 from nessie.forms import TEXT
@@ -30,9 +31,19 @@ function first(xs, k) : ([float], float) -> [float] = {x in xs | sqrt(abs(x)) < 
 ENTRIES = ["below", "parts", "places", "pairs", "moved", "rows"]
 
 
+WIDTHS = {"eight": frozenset[str](), "four": WIDE}         # the features that are not used
+
+
 @cache
-def program() -> nessie.Program:
-    return nessie.compile(PROGRAM)
+def program(width: str) -> nessie.Program:
+    return nessie.compile(f"{PROGRAM}% {width} lanes at most %")
+
+
+@pytest.fixture(params=WIDTHS)
+def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How many lanes vectors have here, at most."""
+    monkeypatch.setattr(llvm, "features", lambda: features() - WIDTHS[request.param])
+    return str(request.param)
 
 
 def plain(value: Any) -> Any:
@@ -53,23 +64,26 @@ def text_of(entry: str) -> str:
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_filters_go_by_vectors(entry: str) -> None:
-    assert (TABLE in text_of(entry)) == ("avx2" in features())
+def test_filters_go_by_vectors(entry: str, width: str) -> None:
+    text, eight = text_of(entry), width == "eight" and features() >= WIDE
+    assert (TABLE in text) == ("avx2" in features() and not eight)
+    assert ("mask.compress" in text) == eight
 
 
 def test_what_takes_long_keeps_its_branch() -> None:
     assert TABLE not in text_of("first")
+    assert "mask.compress" not in text_of("first")
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 63, 1000, 32767, 32768, 32771, 100_003])
-def test_the_same_elements_stay(entry: str, n: int) -> None:
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 7, 8, 9, 63, 1000, 32767, 32768, 32771, 100_003])
+def test_the_same_elements_stay(entry: str, n: int, width: str) -> None:
     numbers = np.random.default_rng(n)
     xs = numbers.integers(0, 7, n).astype(float)
     xs[numbers.random(n) < 0.05] = np.nan
     if n > 5000 and entry == "rows":
         xs = xs[:5000]
-    call = getattr(program(), entry)
+    call = getattr(program(width), entry)
     for k in (3.0, -1.0, 9.0, float("nan")):
         assert plain(call(xs, k)) == plain(call(xs, k, target="reference")), (n, k)
 
