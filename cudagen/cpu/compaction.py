@@ -157,8 +157,8 @@ def vector(type_: str, lanes: int) -> str:
 
 def by_vectors(printer: Printer, loop: For, found: Compaction, features: frozenset[str]) -> str | None:
     """Write the loop over vectors. Return where the rest begins, if there may be one."""
-    masked = WIDE <= features
-    writer = Masked(printer, loop, found) if masked else Writer(printer, loop, found)
+    masked = features >= WIDE
+    writer = (Masked if masked else Writer)(printer, loop, found)
     low, high = printer.value(loop.low).text, printer.value(loop.high).text
     last = printer.emit(f"sub i64 {high}, {writer.lanes}")
     n, index, before = printer.number(), f"%{loop.index}.first", printer.current
@@ -339,8 +339,8 @@ class Masked(Writer):
         printer, type_ = self.printer, self.printer.arrays[array]
         pointer, held = self.pointer(array, index), f"<{self.lanes} x {'i8' if type_ == 'bool' else TYPES[type_]}>"
         masked = f"llvm.masked.load.v{self.lanes}{LETTERS[type_]}"
-        loaded = self.call(masked, held, f"ptr {pointer}", f"i32 {1 if type_ == 'bool' else 8}", self.mask_of(self.live),
-                           f"{held} zeroinitializer")
+        align = f"i32 {1 if type_ == 'bool' else 8}"
+        loaded = self.call(masked, held, f"ptr {pointer}", align, self.mask_of(self.live), f"{held} zeroinitializer")
         return (printer.emit(f"icmp ne {held} {loaded}, zeroinitializer") if type_ == "bool" else loaded), type_
 
     def mask_of(self, lanes: str) -> str:

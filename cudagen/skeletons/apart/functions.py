@@ -1,6 +1,7 @@
 """A function of the host level that one thread runs.
 
-    at the beginning    count the call, look whether the run was interrupted, note where the arena is free
+    at the beginning    give up where no call is left; return at once where nothing is to do but give what was given;
+                        count the call, look whether the run was interrupted, note where the arena is free
     statements          scalars are computed, kernels and functions called (skeletons.apart.kernels)
     at the end          results that lie in the arena move down to where it was free
 """
@@ -51,15 +52,41 @@ class Writer:
         parameters = parameters_of(code, function.params)
         left = code.let_int("left", state(LEFT))
         stopped = op("/=", loops.Load("interrupt", integer(0), "volatile"), integer(0))
-        code.add(loops.If(op("or", op("<", left, integer(1)), stopped), code.give_up()))
+        code.add(loops.If(op("<", left, integer(1)), code.give_up()))
+        body = self.return_at_once(function.body)
+        code.add(loops.If(stopped, code.give_up()))
         code.add(set_state(LEFT, op("-", left, integer(1))))
         free = code.let_int("free", state(TOP))
         self.free = free
-        self.block(function.body, function.results)
-        results = self.moved_down(free)
+        self.block(body, function.results)
+        results = self.moved_down(body.results, free)
         code.add(set_state(LEFT, left))
         code.add(loops.Return(tuple(results)))
         return code.thread(self.functions[function.name], parameters, function.origin)
+
+    def return_at_once(self, block: ir.Block) -> ir.Block:
+        """Where the function is an `if`, one side of which gives what is there already, write that side. Return what
+        remains. Most calls of a recursion are its leaves, which so take little more than the call itself."""
+        *before, last = block.statements or (None,)
+        if not isinstance(last, ir.Branch) or not all([isinstance(s, ir.HostLet) for s in before]):
+            return block
+        there = {r.name for r in self.function.params} | {s.result.name for s in before if isinstance(s, ir.HostLet)}
+        sides = (last.then, last.orelse)
+        leaf = next((side for side in sides if not side.statements and names_in(side.results) <= there), None)
+        if leaf is None:
+            return block
+        for statement in before:
+            self.statement(statement)
+        condition = self.atom(last.condition)
+        ends = loops.Return(tuple([self.atom(atom) for atom in self.results_of(block, last, leaf)]))
+        self.code.add(loops.If(condition if leaf is last.then else op("not", condition), (ends,)))
+        rest = last.orelse if leaf is last.then else last.then
+        return ir.Block(rest.statements, self.results_of(block, last, rest))
+
+    def results_of(self, block: ir.Block, branch: ir.Branch, side: ir.Block) -> tuple[ir.Atom, ...]:
+        """The block's results, if the branch at its end takes this side."""
+        given = dict(zip([r.name for r in branch.results], side.results, strict=True))
+        return tuple([given.get(a.name, a) if isinstance(a, ir.Var) else a for a in block.results])
 
     # Statements -----------------------------------------------------------------------------
 
@@ -160,11 +187,11 @@ class Writer:
 
     # The end --------------------------------------------------------------------------------
 
-    def moved_down(self, free: loops.Exp) -> list[loops.Exp]:
+    def moved_down(self, given: tuple[ir.Atom, ...], free: loops.Exp) -> list[loops.Exp]:
         """The results; arrays that this call has made lie where the arena was free, one after another. If there are
         several, they are first copied to behind all others, since nobody knows in which order they lie."""
         code = self.code
-        found = [(r, self.atom(a)) for r, a in zip(self.function.results, self.function.body.results, strict=True)]
+        found = [(r, self.atom(a)) for r, a in zip(self.function.results, given, strict=True)]
         arrays = [(r, at) for r, at in found if isinstance(r.type, ir.Array)]
         sizes = {r.name: at for r, at in found if not isinstance(r.type, ir.Array)}
         places = {r.name: code.var("place", "int", at) for r, at in arrays}
@@ -218,6 +245,8 @@ class Writer:
         code.add(set_state(TOP, target))
 
 
+def names_in(atoms: tuple[ir.Atom, ...]) -> set[str]:
+    return {atom.name for atom in atoms if isinstance(atom, ir.Var)}
 
 
 def arrays_made(statement: ir.Statement) -> set[str]:
