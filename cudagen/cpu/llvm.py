@@ -29,7 +29,8 @@ from nessie.cudagen.cpu.rewrites.folds import in_lanes
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
 from nessie.cudagen.cpu.rewrites.rows_of_loops import by_rows
 from nessie.cudagen.cpu.rewrites.strips import in_strips
-from nessie.cudagen.cpu.row_loops import Kind, kind_of, names_of_read
+from nessie.cudagen.cpu.row_loops import FEW, Kind, joins_row, kind_of, names_of_read
+from nessie.cudagen.loops.marks import with_marks
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     FRAME,
@@ -63,8 +64,10 @@ NOTES = {                       # what is said of loops, and of branches: how of
     "!999996": '!{!"branch_weights", i32 1000000, i32 1}',
     "!999995": '!{!"llvm.loop.vectorize.followup_vectorized", !999994}',
     "!999994": '!{!"llvm.loop.unroll.full"}',
+    "!999992": '!{!"llvm.loop.vectorize.predicate.enable", i1 true}',
 }
 SAID = {Kind.SCALAR: ("!999999",), Kind.WHOLE: ("!999998", "!999995"), Kind.UNROLLED: ("!999994",), Kind.ANY: ()}
+MASKED = ("!999992",)           # the last of its vectors is in part behind the end
 FEW_ROUNDS = ("!999999", "!999998")
 AFTERWARDS = "!999994"          # of a vector, before it is unrolled
 SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second does
@@ -252,10 +255,26 @@ class FunctionPrinter:
     def for_(self, loop: For) -> None:
         found = compaction_of(loop, self)
         if found is None or "avx2" not in features():
+            if joins_row(loop, self.read, self.variables) and "avx512vl" in features():
+                return self.row(loop)
             return self.loop(loop, self.value(loop.low).text, self.note(loop))
         rest = by_vectors(self, loop, found, features())
         if rest is not None:
             self.loop(loop, rest, self.said(FEW_ROUNDS))
+
+    def row(self, loop: For) -> None:
+        """Twice: for few elements, of which no vector is left over, and for many."""
+        low, n = self.value(loop.low).text, self.number()
+        border = self.emit(f"add i64 {low}, {FEW}")
+        few = self.emit(f"icmp slt i64 {self.value(loop.high).text}, {border}")
+        self.end(f"br i1 {few}, label %few.{n}, label %many.{n}")
+        self.label(f"few.{n}")
+        self.loop(with_marks(loop, f".few{n}"), low, self.said(MASKED))
+        self.end(f"br label %row.{n}")
+        self.label(f"many.{n}")
+        self.loop(loop, low, "")
+        self.end(f"br label %row.{n}")
+        self.label(f"row.{n}")
 
     def loop(self, loop: For, low: str, note: str) -> None:
         high, step = self.value(loop.high).text, self.value(loop.step).text

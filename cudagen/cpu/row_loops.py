@@ -3,7 +3,9 @@
 What reads at indices that it has read waits for memory. Processors load such elements one by one, whatever the
 instruction, and a loop without vectors has a branch for its checks, behind which loads go on: so it is not vectorised,
 unless it computes something slow of them. A walk of irregular segments has a loop for each segment, of few elements
-often, and nobody can tell how many: to begin and end vectors costs as much as the elements do.
+often, and nobody can tell how many: to begin and end vectors costs as much as the elements do. Where the processor has
+masks for lanes, the loop is there twice, if LLVM makes vectors of it, as of a maximum: for few elements the last vector
+is in part behind the end, and nothing is left to be done one by one.
 
 A loop over lanes is a vector. LLVM would unroll it first, as it does with short loops, and then find fewer vectors in
 it: none of calls, say, so that sums of exponentials would take four times as long. Where it reads at indices that it
@@ -11,14 +13,16 @@ has read, or divides ints, which no vector does, it is unrolled, and its lanes a
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from nessie.cudagen.kernels.thunks import COSTLY
-from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Load, Name, Op, Set, Stmt, Store
-from nessie.cudagen.loops.walk import expressions, parts, statements
+from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Load, Name, Op, Set, Stmt, Store, Var
+from nessie.cudagen.loops.walk import bound_names, expressions, parts, statements
 
 DIVISIONS = ("rem", "mod")
+FEW = 64                        # elements of a row that are few
+JOINED = {"int": ("+", "min", "max", "and", "or"), "float": ("min", "max"), "bool": ("and", "or")}     # in any order
 
 
 class Kind(Enum):
@@ -35,6 +39,24 @@ def kind_of(loop: For, read: frozenset[str]) -> Kind:
     if lanes(loop):
         return Kind.UNROLLED if waits or divides(loop.body) else Kind.WHOLE
     return Kind.SCALAR if waits else Kind.ANY
+
+
+def joins_row(loop: For, read: frozenset[str], variables: Mapping[str, str]) -> bool:
+    """Does the loop join elements, of which memory says how many there are, by operations that LLVM may do in any
+    order? `variables`: the types of what is assigned."""
+    own = bound_names(loop.body)
+    inside = list(statements(loop.body))
+    joins = [s for s in inside if isinstance(s, Set) and s.name not in own]
+    if not all(isinstance(s, Let | Var | If | Set) for s in inside) or kind_of(loop, read) != Kind.ANY:
+        return False
+    return bool(joins) and depends(loop.high, read) and all(is_join(s.name, s.value, variables[s.name]) for s in joins)
+
+
+def is_join(name: str, value: Exp, type_: str) -> bool:
+    match value:
+        case Op(operator, arguments):
+            return operator in JOINED.get(type_, ()) and Name(name) in arguments
+    return False
 
 
 def in_order(loop: For, read: frozenset[str]) -> bool:
