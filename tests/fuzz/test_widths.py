@@ -2,6 +2,7 @@
 are narrower than a program's numbers."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 from amounts import examples
 from built import execute
-from executors import DEPTH, MEMORY, Compiled, Failed, agree, narrow, outcome
+from executors import DEPTH, MEMORY, Compiled, Failed, agree, interpreted, interpreted_or_any, narrow, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_folds import fold_programs
 from random_programs import RandomProgram, programs
 
 from nessie import driver, forms, pipeline
@@ -28,10 +30,11 @@ WIDTHS = (Widths(32, 64), Widths(64, 32), Widths(32, 32))
 quick = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def compare(random: RandomProgram, executors: tuple[str, ...], widths: Widths, target: str = "cpu") -> None:
+def compare(random: RandomProgram, executors: tuple[str, ...], widths: Widths, target: str = "cpu",
+            by: Callable[[Compiled, Sequence[Any]], Any] = interpreted) -> None:
     program = Compiled(random.source, widths=widths, target=target)
     arguments = narrow(random.arguments, widths)
-    expected = outcome(program, "interpreter", arguments)
+    expected = by(program, arguments)
     if isinstance(expected, Failed) and expected.limit:
         return
     for executor in executors:
@@ -44,6 +47,12 @@ def compare(random: RandomProgram, executors: tuple[str, ...], widths: Widths, t
 @given(programs(4), st.sampled_from(WIDTHS))
 def test_random_programs(random: RandomProgram, widths: Widths) -> None:
     compare(random, ("reference none", "reference ilp", "loops ilp"), widths)
+
+
+@quick
+@given(st.integers(1, 3).flatmap(fold_programs), st.sampled_from(WIDTHS))
+def test_random_folds(random: RandomProgram, widths: Widths) -> None:
+    compare(random, ("reference none", "reference ilp", "loops ilp"), widths, by=interpreted_or_any)
 
 
 @settings(quick, max_examples=examples(6))
