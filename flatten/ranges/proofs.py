@@ -3,7 +3,7 @@ where it holds.
 
 A condition a <= b is proved by the intervals of a and b. Otherwise the proof shows that b - a, a polynomial, is not
 negative: by its interval, or after a name in it is replaced by its bound. For example, n - i - 1 is at least
-n - (n - 1) - 1 = 0.
+n - (n - 1) - 1 = 0. A comparison of float(a) with a small whole number is one of a: float(max(d, 1)) /= 0.0 holds.
 """
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from nessie.lambda_cu.spaces.polynomials import Polynomial, add, name, number, s
 
 STEPS = 5                       # replacements in a proof, one after another
 MOST_TRIED = 100                # polynomials in a proof
+EXACT_FLOATS = 2 ** 24          # below it ints are floats of 32 bits, too
 
 
 def nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
@@ -55,11 +56,23 @@ def holds(ranges: Ranges, condition: ir.Exp) -> bool:
             x, y = ranges.interval(a), ranges.interval(b)           # rounding is monotonic
             return x is not None and y is not None and min(x[0], y[0]) >= 0 and x[1] * y[1] <= float(limit)
         case ir.Op(operator, (a, b)) if operator in COMPARED:
+            if (same := of_ints(ranges, operator, a, b)) is not None:
+                return holds(ranges, same)
             decided = by_numbers(ranges, condition)
             if decided is not None or not is_int(ranges, a, b):
                 return decided is True
             return by_polynomials(ranges, operator, a, b)
     return by_numbers(ranges, condition) is True
+
+
+def of_ints(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> ir.Exp | None:
+    """Return the comparison of ints that says the same as one of float(a) with a whole number. An int that is rounded
+    to a float stays on its side of the whole numbers that are floats themselves."""
+    match ranges.defined(a), b:
+        case ir.Op("float", (given,)), ir.Const(float(value), "float") if (
+                abs(value) < EXACT_FLOATS and value == int(value) and ranges.interval(given) is not None):
+            return op(operator, given, ir.Const(int(value), "int"))
+    return None
 
 
 def by_polynomials(ranges: Ranges, operator: str, a: ir.Exp, b: ir.Exp) -> bool:

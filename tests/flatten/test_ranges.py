@@ -90,6 +90,8 @@ def apply(op: str, x: list[Any]) -> Any:
             return wrap(-x[0])
         case "abs":
             return wrap(abs(x[0]))
+        case "float":
+            return float(x[0])
         case "min" | "max":
             return min(x) if op == "min" else max(x)
         case "not":
@@ -115,7 +117,10 @@ ints = st.recursive(st.one_of(names, constants), lambda inner: st.one_of(
     st.builds(ir.Let, st.just(("here",)), inner, inner),
     st.builds(ir.If, operation(COMPARISONS, inner, inner), inner, st.one_of(inner, st.just(ir.Fail("site", "int"))))),
     max_leaves=6)
-tests = st.recursive(st.one_of(operation(COMPARISONS, ints, ints), st.just(ir.Var("test"))), lambda inner: st.one_of(
+floats = st.sampled_from([-0.0, 0.0, 1.0, -2.0, 0.5, 2.0 ** 24, 2.0 ** 63, float("inf"), float("nan")]).map(
+    lambda value: ir.Const(value, "float"))
+compared = st.one_of(operation(COMPARISONS, ints, ints), operation(COMPARISONS, operation(["float"], ints), floats))
+tests = st.recursive(st.one_of(compared, st.just(ir.Var("test"))), lambda inner: st.one_of(
     operation(["and", "or"], inner, inner), operation(["not"], inner)), max_leaves=3)
 near = st.integers(0, 3)
 
@@ -257,6 +262,7 @@ NEVER = {               # the expression that computes for v, one that cannot fa
     "a triangle": "{sum({v[j] : j in [0:i+1]}) : i in [0:#v]}",
     "differences": "{sum({v[i - j] : j in [0:i+1]}) : i in [0:#v]}",
     "divisors": "{v[i] / (i + 1) : i in [0:#v]}",
+    "divisors as floats": "{if 1.0 / float(max(x, 1)) > 0.3 then 1 else 0 : x in v}",
     "inside a test": "{if i > 0 and i + 1 < #v then v[i - 1] + v[i + 1] else 0 : i in [0:#v]}",
     "after a let": "let n = #v in {let k = n - i in v[k - 1] : i in [0:n]}",
     "rows": "{{r[j] : j in [0:#r]} : r in [v, v]}",
@@ -274,6 +280,7 @@ SOMETIMES = {           # one that fails for some v
     "a product that wraps": "{v[(i * 4294967296 * 4294967296) - 1] : i in [0:#v]}",
     "remainders of what is negative": "{v[rem(i - 1, 2)] : i in [0:#v]}",
     "the divisor": "{v[i] / i : i in [0:#v]}",
+    "the divisor as a float": "{if 1.0 / float(max(x, 0)) > 0.3 then 1 else 0 : x in v}",
     "the other branch": "{if i > 0 then v[0] else v[i - 1] : i in [0:#v]}",
     "after the test": "{(if i > 0 then v[i - 1] else 0) + v[i - 1] : i in [0:#v]}",
     "a triangle too large": "{sum({v[j] : j in [0:i+2]}) : i in [0:#v]}",
