@@ -36,7 +36,7 @@ from nessie.cudagen.cpu import llvm  # noqa: E402
 from nessie.cudagen.cpu import machine_code as building  # noqa: E402
 from nessie.cudagen.cpu.assemble import CpuProgram  # noqa: E402
 from nessie.cudagen.cpu.interpreted import Interpreted  # noqa: E402
-from nessie.cudagen.cpu.threads import shared_pool  # noqa: E402
+from nessie.cudagen.cpu.threads.pool import shared_pool  # noqa: E402
 from nessie.cudagen.host import host  # noqa: E402
 from nessie.cudagen.host.translate import translate  # noqa: E402
 from nessie.cudagen.loops import text as loops_text  # noqa: E402

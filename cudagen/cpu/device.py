@@ -29,7 +29,7 @@ from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.sorting import SORTS
-from nessie.cudagen.cpu.threads import PIECE, Native, Pool, shared_pool
+from nessie.cudagen.cpu.threads.pool import Pool, shared_pool
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
 from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken, size_function, take
 from nessie.cudagen.host.memory import Block, Memory, address_of, view
@@ -253,13 +253,16 @@ class CpuLauncher(Launcher):
             device.optimise(self.plan)
         function = device.functions[step.function]
         if step.in_order:
-            run_chains(device, function, chunks, packed, min(chains, chunks))
+            device.pool.share(function, chunks, packed, device.interrupt_word, chains)
         elif chunks <= self.inline:
             function(0, chunks, packed)
         else:
             began = perf_counter()
-            pool = device.deep(chunks) if self.recursive else device.pool
-            pool.run(function, chunks, packed, device.interrupt_word, self.inline == 0)
+            if self.inline and not self.recursive:
+                device.pool.share(function, chunks, packed, device.interrupt_word)
+            else:
+                pool = device.deep(chunks) if self.recursive else device.pool
+                pool.run(function, chunks, packed, device.interrupt_word, self.inline == 0)
             if step.function in device.quick:
                 self.seconds += perf_counter() - began
                 if self.seconds > WORTH:
@@ -269,20 +272,6 @@ class CpuLauncher(Launcher):
         if isinstance(result, ArrayResult):
             return arrays[result.buffer]
         return UNPACKERS[result.base](cells[result.slot])
-
-
-def run_chains(device: Cpu, function: Native, chunks: int, packed: Any, chains: int) -> None:
-    """All chunks, those of a chain one after another."""
-    def run(chain: int, after: int, packed: Any) -> None:
-        begin, end = -(-chain * chunks // chains), -(-after * chunks // chains)
-        for first in range(begin, end, PIECE):
-            if not device.interrupted:
-                function(first, min(first + PIECE, end), packed)
-
-    if chains > 1:
-        device.pool.run(run, chains, packed, device.interrupt_word)
-    elif chains:
-        run(0, 1, packed)
 
 
 def fill(device: Cpu, array: np.ndarray[Any, Any], source: Any) -> None:

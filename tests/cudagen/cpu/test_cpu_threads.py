@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nessie.cudagen.cpu.threads import Pool, processor, spread
+from nessie.cudagen.cpu.threads.pool import Pool, processor, spread
 
 NEEDED = pytest.mark.skipif(not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2,
                             reason="needs two processors, and a system that moves threads")

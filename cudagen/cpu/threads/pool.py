@@ -1,9 +1,12 @@
-"""Threads that run the chunks of a phase. Native calls leave Python's lock, so they run side by side.
+"""A pool of threads that run the chunks of a phase. Native calls leave Python's lock, so they run side by side.
 
-Handing work over costs 60 to 80 µs, so few chunks run in the caller's thread alone; of more it does its share, which
-saves waking one thread. Where chunks may run for ever, the caller only waits: then a Ctrl-C reaches it while the
-workers are in native code; it sets the interrupt word, and goes on once they have ended. It wakes one thread, which
-wakes the next: the processor that the caller has left is free for that one.
+    share    the chunks of a native function that ends soon: by threads outside Python (nessie.cudagen.cpu.threads.team)
+    run      all others, by Python's threads
+
+Handing work to Python's threads costs 60 to 160 µs. The caller does its share, which saves waking one thread. Where
+chunks may run for ever, it only waits: then a Ctrl-C reaches it while the workers are in native code; it sets the
+interrupt word, and goes on once they have ended. It wakes one thread, which wakes the next: the processor that the
+caller has left is free for that one.
 Threads for recursion have large stacks: address space, of which pages are taken as recursion reaches them. Such a pool
 is one device's own; when it is closed, its threads end and give their stacks back.
 
@@ -26,11 +29,13 @@ from weakref import WeakSet
 
 from nessie.base.system.deep import no_thread, start_thread
 from nessie.base.system.forking import anew_in_children
+from nessie.cudagen.cpu.threads.team import Team, possible
+from nessie.cudagen.cpu.threads.team_text import PIECE
 
 Native = Callable[[int, int, Any], None]
-PIECE = 64                      # chunks a call at most, so that an interrupt is noticed between calls
 SMALLEST_STACK = 16 << 20
 SHARES = 16                     # calls a thread at least, where there are so many chunks: who starts late does fewer
+MOST_PIECES = 1 << 20
 
 _pools: WeakSet[Pool] = WeakSet()
 
@@ -73,6 +78,36 @@ class Pool:
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._workers = 0
         self._lock = Lock()
+        if team := vars(self).get("_team"):
+            team.left_behind()
+        self._team: Team | None = None
+
+    def share(self, function: Native, chunks: int, words: Any, interrupt: Any, chains: int | None = None) -> None:
+        """All chunks of a native function that ends soon. `chains`: so many chains of them; each does its chunks, of
+        chain * chunks / chains and on, in order."""
+        pieces = self.pieces(chunks) if chains is None else min(chains, chunks)
+        team = self.team() if pieces > 1 and self.threads > 1 else None
+        if team is not None and team.share(function, words, chunks, pieces, interrupt):
+            return
+        if pieces == 1:
+            run_piece(function, 0, chunks, words, interrupt)
+        elif pieces:
+            self.run(lambda piece, after, words: run_piece(function, -(-piece * chunks // pieces),
+                                                           -(-after * chunks // pieces), words, interrupt),
+                     pieces, words, interrupt)
+
+    def pieces(self, chunks: int) -> int:
+        return min(chunks, max(SHARES * self.threads, min(-(-chunks // PIECE), MOST_PIECES)))
+
+    def team(self) -> Team | None:
+        """The threads outside Python, started at the first use. None: this system has no such threads, or another
+        thread is about to start them."""
+        if self._team is None and possible() and self._lock.acquire(blocking=False):
+            try:
+                self._team = self._team or Team(self.threads - 1)
+            finally:
+                self._lock.release()
+        return self._team
 
     def run(self, function: Native, chunks: int, words: Any, interrupt: Any, endless: bool = False) -> None:
         """All chunks, by all threads; interrupt[0] is the interrupt word. `endless`: a chunk may run for ever."""
@@ -136,10 +171,20 @@ class Pool:
         perhaps while the lock is held."""
         for _ in range(self._workers):
             self._tasks.put(None)
+        if self._team is not None:
+            self._team.close()
 
     def _serve(self) -> None:
         while (task := self._tasks.get()) is not None:
             task()
+
+
+def run_piece(function: Native, begin: int, end: int, words: Any, interrupt: Any) -> None:
+    """These chunks in order, until an interrupt."""
+    for first in range(begin, end, PIECE):
+        if interrupt[0]:
+            return
+        function(first, min(first + PIECE, end), words)
 
 
 @lru_cache(maxsize=8)
