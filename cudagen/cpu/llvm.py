@@ -27,6 +27,7 @@ from nessie.cudagen.cpu.operators import COMPARED, EXACT, ROUNDED, TYPES, Value,
 from nessie.cudagen.cpu.rewrites.cuts import in_cuts
 from nessie.cudagen.cpu.rewrites.folds import in_lanes
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
+from nessie.cudagen.cpu.rewrites.rows_ahead import with_rows_ahead
 from nessie.cudagen.cpu.rewrites.rows_of_loops import by_rows
 from nessie.cudagen.cpu.rewrites.strips import in_strips
 from nessie.cudagen.cpu.row_loops import FEW, Kind, joins_row, kind_of, names_of_read
@@ -48,6 +49,7 @@ from nessie.cudagen.loops.nodes import (
     Op,
     Parameter,
     Part,
+    Prefetch,
     Return,
     Set,
     Shared,
@@ -107,7 +109,7 @@ def document(module: Module) -> Doc:
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
-    return (*strips, *editions(in_lanes(by_rows(in_ranges(in_cuts(in_turn)))), in_turn))
+    return (*strips, *editions(in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn))))), in_turn))
 
 
 def parameter_text(parameter: Parameter) -> str:
@@ -227,6 +229,8 @@ class FunctionPrinter:
                 at = self.value(offset).text
                 self.do(f"%{name} = getelementptr i8, ptr %{array}, i64 {at}")
                 self.arrays[name] = type_
+            case Prefetch(array, index):
+                self.prefetch(array, index)
             case For():
                 self.for_(statement)
             case While(condition, body):
@@ -445,6 +449,12 @@ class FunctionPrinter:
     def pointer(self, array: str, index: Exp) -> str:
         type_, at = MEMORY[self.arrays[array]], self.value(index).text
         return self.emit(f"getelementptr inbounds {type_}, ptr %{array}, i64 {at}")
+
+    def prefetch(self, array: str, index: Exp) -> None:
+        """What is read soon goes to all caches; the place may be none of the array's."""
+        place = self.emit(f"getelementptr {MEMORY[self.arrays[array]]}, ptr %{array}, i64 {self.value(index).text}")
+        self.declared["llvm.prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+        self.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def load(self, array: str, index: Exp, volatile: bool) -> Value:
         type_, pointer = self.arrays[array], self.pointer(array, index)

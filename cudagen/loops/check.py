@@ -21,6 +21,7 @@ from nessie.cudagen.loops.nodes import (
     Parameter,
     Part,
     Pause,
+    Prefetch,
     Return,
     Set,
     Shared,
@@ -167,6 +168,10 @@ class FunctionCheck:
                 scope.arrays[name] = type_
                 if array in scope.writable:
                     scope.writable.add(name)
+            case Prefetch(array, index):
+                not_cuda(scope, "Prefetch")
+                lookup(array, scope.arrays, "array")
+                want("index", type_of(index, scope), "int")
             case For() | While() | If():
                 return self.compound(statement, scope)
             case Atomic():

@@ -41,6 +41,7 @@ from nessie.cudagen.loops.nodes import (
     Part,
     Pause,
     Peers,
+    Prefetch,
     Return,
     Set,
     Shared,
@@ -248,6 +249,8 @@ class Machine:
                 self.store(frame[array], at, (yield from self.value(value, frame)))
             case Part(name, type_, array, offset):
                 frame[name] = self.part(name, type_, frame[array], self.evaluate(offset, frame))
+            case Prefetch(_, index):
+                yield from self.value(index, frame)
             case If(condition, then, orelse):
                 chosen = then if (yield from self.value(condition, frame)) else orelse
                 return (yield from self.block(chosen, frame))

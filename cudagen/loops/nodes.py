@@ -42,8 +42,8 @@ Invariants (checked by cudagen.loops.check):
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
   - Barrier, Pause, Note, Shuffle, Vote, Peers, what acquires or releases and the special names of CUDA occur only in
-    functions of kind 'cuda', FRAME, Part and Distance only in others; Shared only at the top of a body, and in none of
-    kind 'device';
+    functions of kind 'cuda', FRAME, Part, Prefetch and Distance only in others; Shared only at the top of a body, and
+    in none of kind 'device';
   - what acquires, releases or is relaxed, and an atomic max of others than ints, is of a parameter, no shared array;
   - a function with results ends every path in Return, and nothing follows a Return.
 Those of plans are in the header of cudagen.loops.plan.
@@ -177,6 +177,13 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Prefetch:
+    """Tells the processor that array[index] is read soon. Nothing is read where no element is. Not in 'cuda'."""
+    array: str
+    index: Exp
+
+
+@dataclass(frozen=True)
 class For:
     """for index = low; index < high; index += step (a positive constant or name); bounds are evaluated once."""
     index: str
@@ -246,7 +253,8 @@ class Return:
     values: tuple[Exp, ...] = ()
 
 
-Stmt = Let | Var | Set | Store | Shared | Part | For | While | If | Call | Atomic | Pause | Barrier | Note | Return
+Stmt = (Let | Var | Set | Store | Shared | Part | Prefetch | For | While | If | Call | Atomic | Pause | Barrier | Note
+        | Return)
 
 
 FRAME = "frame_address"

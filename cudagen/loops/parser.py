@@ -25,6 +25,7 @@ from nessie.cudagen.loops.nodes import (
     Part,
     Pause,
     Peers,
+    Prefetch,
     Return,
     Set,
     Shared,
@@ -147,6 +148,9 @@ class Parser:
             return Pause()
         if tokens.accept("barrier"):
             return Barrier(tokens.accept("warp") is not None)
+        if tokens.accept("prefetch"):
+            array = tokens.name()
+            return Prefetch(array, self.indexed(self.expression))
         if tokens.accept("release"):
             array = tokens.name()
             return Store(array, self.indexed(self.expression), self.definition(), True)

@@ -26,6 +26,7 @@ from nessie.cudagen.loops.nodes import (
     Part,
     Pause,
     Peers,
+    Prefetch,
     Return,
     Set,
     Shared,
@@ -47,9 +48,9 @@ SHUFFLES = ("down", "up", "index")
 LOOSEST, SELECT = -1, 0           # how tightly `? :` binds, below all operators
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*ELEMENTS, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
-                      "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "relaxed", "acquire",
-                      "release", "barrier", "return", "note", "about", "preface", "volatile", "shuffle", "vote",
-                      "peers", "inf", "nan", "true", "false"])
+                      "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "prefetch",
+                      "relaxed", "acquire", "release", "barrier", "return", "note", "about", "preface", "volatile",
+                      "shuffle", "vote", "peers", "inf", "nan", "true", "false"])
 
 
 def show(module: Module) -> str:
@@ -164,6 +165,8 @@ def show_simple(statement: Stmt) -> str:
             return f"shared {type_} {word(name)}[{size}]"
         case Part(name, type_, array, offset):
             return f"{type_}[] {word(name)} = piece({word(array)}, {show_exp(offset)})"
+        case Prefetch(array, index):
+            return f"prefetch {word(array)}[{show_exp(index)}]"
         case Atomic(op, array, index, value, result, compare, ordered):
             old = f"{word(result)} = " if result is not None else ""
             expected = f"{show_exp(compare)}, " if compare is not None else ""

@@ -11,7 +11,7 @@
                 for (i = e; i < e; i += e) { ... }   while (e) { ... }   if (e) { ... } else { ... }
                 old = atomic add(xs[e], e);   atomic cas(xs[e], compare, e);   old = atomic add ordered(xs[e], e);
                 x, y = call f(e, xs);
-                pause;   barrier;   barrier warp;   note "what comes next";   return e, e;
+                pause;   prefetch xs[e];   barrier;   barrier warp;   note "what comes next";   return e, e;
     expressions 1  -2.5  inf  true  'a'  x  xs[e]  volatile xs[e]  relaxed xs[e]  acquire xs[e]
                 shuffle down(x, e)  vote(b)  peers(x, 8)  e ? e : e
                 sin(e)  or, xor | and | == /= < <= > >= | + - | * / rem mod       loosest first; all to the left

@@ -61,7 +61,7 @@ def expressions() -> st.SearchStrategy[loops.Exp]:
 @given(expressions(), expressions())
 def test_any_expression_is_read_back(first: loops.Exp, second: loops.Exp) -> None:
     body = (loops.Let("a", "int", first), loops.Store("b", first, second), loops.Store("b", second, first, True),
-            loops.Pause(), loops.Set("c", second),
+            loops.Pause(), loops.Prefetch("b", first), loops.Set("c", second),
             loops.While(first, (loops.If(second, (), (loops.Return((first, second)),)),)))
     module = Module((loops.Function("f", "device", (), body, ("int", "bool")),))
     assert parse(show(module)) == module
@@ -151,6 +151,9 @@ BROKEN = [
     ("host f() { for (i = 0; i < 1; i += 1 + 1) {} }", "no positive constant"),
     ("host f() { barrier; }", "Barrier occurs in a function of kind host"),
     ("device f() { pause; }", "Pause occurs in a function of kind device"),
+    ("cuda f(int[] xs) { prefetch xs[0]; }", "Prefetch occurs in a function of kind cuda"),
+    ("host f(int[] xs) { prefetch xs[1.0]; }", "index is float"),
+    ("host f(int xs) { prefetch xs[1]; }", "array xs"),
     ("device f() { shared int a[3]; }", "a device function has Shared"),
     ("host f() { int a = 1; shared int b[3]; }", "b is not at the top"),
     ("cuda f() { int a = 1; shared int b[3]; }", "b is not at the top"),

@@ -4,5 +4,6 @@
     cuts            loops that read one array after another, a loop for each
     ranges          loops whose checks hold in a range
     rows_of_loops   loops that divide their index, by rows
+    rows_ahead      loops over rows that lie anywhere, which ask for rows in advance
     folds           folds, for neighbouring elements together
 """

@@ -1,0 +1,115 @@
+"""Asks for rows in advance, where they lie anywhere: the processor waits for some at a time, not for one after another.
+
+    for (s = low; s < high; s += 1) {               int last = high - 1;
+      int start = offsets[s];                       for (s = low; s < high; s += 1) {
+      for (i = start; i < offsets[s + 1]; i += 1) {   int start = offsets[s];
+        int begin = begins[s];                        int ahead = min(s + 8, last);
+        int at = begin + (i - start);         ->      prefetch xs[begins[ahead]];
+        x = xs[at];                                   for (i = ...) { ... as it was ... }
+        ...                                         }
+      }
+    }
+
+So are rows gathered: flatten(graph -> nodes). A row of few elements is one miss of the caches, and its end, which
+nobody can foresee, keeps the processor from going on to those after it. A place is known in advance if arrays say it
+that have an element for each row. Rows that follow each other in memory come by themselves.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+
+from nessie.base.parts import updated
+from nessie.cudagen.kernels.code import integer, op
+from nessie.cudagen.loops.nodes import Const, Exp, For, Function, Let, Load, Name, Op, Prefetch, Set, Stmt
+from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, names, parts, statements
+
+AHEAD = 8                       # rows
+LARGEST = 16                    # parts of a place's expression
+
+
+def with_rows_ahead(function: Function) -> Function:
+    """The function, whose loops over rows ask for the first element of those AHEAD."""
+    numbers = count()
+    return updated(function, body=tuple([new for s in function.body for new in changed(s, numbers)]))
+
+
+def changed(statement: Stmt, numbers: Iterator[int]) -> list[Stmt]:
+    if isinstance(statement, For) and statement.step == integer(1) and (start := start_of(statement)) is not None:
+        if places := first_places(statement, start):
+            mark = f".a{next(numbers)}"
+            row, ahead, last = Name(statement.index), Name(f"ahead{mark}"), Name(f"last{mark}")
+            asks = [Prefetch(array, replaced(index, {row: ahead})) for array, index in places]
+            nearest = Let(ahead.name, "int", op("min", op("+", row, integer(AHEAD)), last))
+            return [Let(last.name, "int", op("-", statement.high, integer(1))),
+                    updated(statement, body=(nearest, *asks, *statement.body))]
+        return [statement]
+    blocks = {name: tuple([new for s in block for new in changed(s, numbers)])
+              for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
+    return [updated(statement, **blocks)]
+
+
+def start_of(rows: For) -> Name | None:
+    """Where a row begins among all elements, if an array says so first of all."""
+    match rows.body:
+        case (Let(start, "int", Load(_, Name(rows.index))), *_):
+            return Name(start)
+    return None
+
+
+def first_places(rows: For, start: Name) -> list[tuple[str, Exp]]:
+    """The arrays that each row of a loop over rows is read from, with the places of its first element there, if arrays
+    say them; no two alike."""
+    always = list(done_always(rows.body[1:]))
+    known: dict[Name, Exp] = {Name(let.name): let.value for let in always}
+    changing = {start.name, *bound_names(rows.body), *[s.name for s in statements(rows.body) if isinstance(s, Set)]}
+    found: dict[tuple[str, Exp], None] = {}
+    for load in [part for let in always for part in parts(let.value) if isinstance(part, Load)]:
+        place = at_first(load.index, known, start)
+        if place is not None and is_told(place, rows.index) and changing.isdisjoint(names(place)):
+            found[load.array, place] = None
+    return list(found)
+
+
+def done_always(body: tuple[Stmt, ...]) -> Iterator[Let]:
+    """What is computed under no condition but that there are elements."""
+    for statement in body:
+        if isinstance(statement, Let):
+            yield statement
+        elif isinstance(statement, For):
+            yield from done_always(statement.body)
+
+
+def at_first(index: Exp, known: Mapping[Name, Exp], start: Name) -> Exp | None:
+    """The index of a row's first element: what lies `start` before another index is the place in the row. None: the
+    expression is too long."""
+    for _ in range(LARGEST):
+        index = simple(index, start)
+        if sum(1 for _ in parts(index)) > LARGEST:
+            return None
+        if known.keys().isdisjoint(map(Name, names(index))):
+            return index
+        index = replaced(index, known)
+    return None
+
+
+def replaced(exp: Exp, new: Mapping[Name, Exp]) -> Exp:
+    return new[exp] if isinstance(exp, Name) and exp in new else EXPRESSIONS.map(exp, lambda part: replaced(part, new))
+
+
+def simple(exp: Exp, start: Name) -> Exp:
+    """Without places in the row, which are 0, and sums of nothing."""
+    match exp:
+        case Op("-", (_, Name(start.name))):
+            return integer(0)
+    exp = EXPRESSIONS.map(exp, lambda part: simple(part, start))
+    match exp:
+        case Op("+", (a, Const(0))) | Op("+", (Const(0), a)) | Op("-", (a, Const(0))):
+            return a
+    return exp
+
+
+def is_told(place: Exp, rows: str) -> bool:
+    """Do arrays with an element for each row say where it is?"""
+    loads = [part for part in parts(place) if isinstance(part, Load)]
+    return bool(loads) and all(load.index == Name(rows) and not load.order for load in loads)
