@@ -358,10 +358,11 @@ class Sweep:
         segment = segment_of(self.code, space, here.index)
         return Here(SEGMENT, here.index, segment, self.code.let_int("start", start_of(self.code, space, segment)))
 
-    def root(self, index: loops.Exp, segment: loops.Exp | None = None, start: loops.Exp | None = None) -> None:
+    def root(self, index: loops.Exp, segment: loops.Exp | None = None, start: loops.Exp | None = None,
+             position: loops.Exp | None = None) -> None:
         if self.slots is not None:
             self.slots.begin(self.code, index)
-        self.place(Here(ROOT, index, segment, start), index)
+        self.place(Here(ROOT, index, segment, start, position), index)
 
 
 def scalar_value(values: tuple[Value, ...]) -> Value:

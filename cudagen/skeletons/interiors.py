@@ -8,22 +8,22 @@ Of the elements of a flat space that a thread is about to walk, it asks whether 
       else { ... as it was ... }
     }
 
-Threads of a warp have neighbouring elements, so all but the few warps at the border do one or the other. Of segments,
-neighbours lie in different ones, which begin anywhere: there all is walked as it was.
+Threads of a warp have neighbouring elements, so all but the few warps at the border do one or the other. Of a nest it
+asks for the row, too, and for the place in it; where the interior is another one in each row, all is walked as it was.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
 
+from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.thunks import apply
 from nessie.cudagen.kernels.walk import ROOT
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.lambda_cu import nodes as ir
-
-Range = tuple[loops.Exp, loops.Exp]                 # from one element on, before another
+from nessie.lambda_cu.scope import free_names
 
 
 def interiors(run: Sweep) -> list[ir.Interior]:
@@ -32,45 +32,76 @@ def interiors(run: Sweep) -> list[ir.Interior]:
     return [soac.interior for soac in soacs if isinstance(soac, ir.Map | ir.Reduce) and soac.interior is not None]
 
 
-def bounds(run: Sweep, found: list[ir.Interior], segment: loops.Exp | None = None, start: loops.Exp | None = None
+def bounds(run: Sweep, ranges: list[ir.Thunk], segment: loops.Exp | None = None, start: loops.Exp | None = None
            ) -> tuple[list[loops.Exp], list[loops.Exp]]:
-    """From which elements on the interiors lie, and before which; of a segment, which begins at `start`."""
-    given = () if segment is None else (Value(segment, "int"),)
-    pairs = [apply(run.code, run.tables, interior.range, given) for interior in found]
+    """From where on the interiors lie, and before where: places, or elements of a segment, which begins at `start`."""
+    pairs = [apply(run.code, run.tables, range_, (Value(segment or integer(0), "int"),) * len(range_.params))
+             for range_ in ranges]
     return [moved(begin.exp, start) for begin, _ in pairs], [moved(end.exp, start) for _, end in pairs]
-
-
-def extreme(name: str, exps: list[loops.Exp]) -> loops.Exp:
-    return reduce(lambda a, b: op(name, a, b), exps)
 
 
 def moved(place: loops.Exp, start: loops.Exp | None) -> loops.Exp:
     return place if start is None else op("+", start, place)
 
 
-def flat_interior(run: Sweep) -> Range | None:
-    """Where all interiors of a flat space lie, under names; None: there is none."""
+def extreme(name: str, exps: list[loops.Exp]) -> loops.Exp:
+    return reduce(lambda a, b: op(name, a, b), exps)
+
+
+# As GPUs walk it --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Range:
+    """From a number on, before another."""
+    low: loops.Exp
+    high: loops.Exp
+
+    def holds(self, first: loops.Exp, last: loops.Exp) -> loops.Exp:
+        """Are the first and the last in it?"""
+        return op("and", op("<=", self.low, first), op("<", last, self.high))
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Where all interiors lie: elements, or rows and places in each."""
+    places: Range
+    rows: Range | None = None
+
+
+def fixed_interior(run: Sweep) -> Inside | None:
+    """Where all interiors lie, computed here and now; None: there are none, or it depends on the row."""
     found = interiors(run)
-    if not found:
+    ranges = [interior.range for interior in found]
+    if not found or any(not set(range_.params).isdisjoint(free_names(range_.body)) for range_ in ranges):
         return None
-    lows, highs = bounds(run, found)
-    return run.code.let_int("from", extreme("max", lows)), run.code.let_int("to", extreme("min", highs))
+    rows = [interior.rows for interior in found if interior.rows is not None]
+    return Inside(within(run, "from", "to", ranges), within(run, "first_row", "last_row", rows) if rows else None)
 
 
-def inside_or_not(run: Sweep, inner: Range | None, first: loops.Exp, last: loops.Exp,
-                  write: Callable[[], None]) -> None:
-    """What is written for the elements from the first to the last: for all in the interior, and for any."""
+def within(run: Sweep, low: str, high: str, ranges: list[ir.Thunk]) -> Range:
+    """What is in all of these, under names."""
+    lows, highs = bounds(run, ranges)
+    return Range(run.code.let_int(low, extreme("max", lows)), run.code.let_int(high, extreme("min", highs)))
+
+
+def inside_or_not(run: Sweep, inner: Inside | None, first: loops.Exp, last: loops.Exp, write: Callable[[], None],
+                  row: loops.Exp | None = None) -> None:
+    """What is written for the elements, or the places of a row, from the first to the last: for all of them in the
+    interior, and for any."""
     if inner is None:
         write()
         return
     run.inside = True
-    with run.code.block() as within:
+    with run.code.block() as interior:
         write()
     run.inside = False
     with run.code.block() as anywhere:
         write()
-    lies = op("and", op("<=", inner[0], first), op("<", last, inner[1]))
-    run.code.add(loops.If(lies, tuple(within), tuple(anywhere)))
+    holds = inner.places.holds(first, last)
+    if inner.rows is not None and row is not None:
+        holds = op("and", inner.rows.holds(row, row), holds)
+    run.code.add(loops.If(holds, tuple(interior), tuple(anywhere)))
 
 
 def loop(run: Sweep, low: loops.Exp, high: loops.Exp, hint: str, write: Callable[[loops.Exp], None],

@@ -47,7 +47,7 @@ def inner_range(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp 
             begin, end = apply(code, run.tables, interior.rows, ())
             holds = op("and", holds, op("and", op("<=", begin.exp, segment), op("<", segment, end.exp)))
         with code.block() as inside:
-            lows, highs = bounds(run, found, segment, start)
+            lows, highs = bounds(run, [interior.range for interior in found], segment, start)
             code.add(loops.Set(first, op("min", extreme("max", [low, *lows]), high)))
             code.add(loops.Set(beyond, op("max", loops.Name(first), extreme("min", [high, *highs]))))
             code.add(loops.Set(parts, integer(3)))

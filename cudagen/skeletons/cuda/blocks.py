@@ -27,9 +27,14 @@ def grid(size: loops.Exp) -> loops.Exp:
 
 def each_in_grid(code: Code, index: str, size: loops.Exp, body: tuple[loops.Stmt, ...]) -> None:
     """The body for each of so many indices, which the threads of all blocks share."""
-    thread = code.let_int("thread", op("+", op("*", BLOCK, integer(THREADS)), THREAD))
-    threads = code.let_int("threads", op("*", BLOCKS, integer(THREADS)))
+    thread, threads = in_grid(code)
     code.add(loops.For(index, thread, size, body, threads))
+
+
+def in_grid(code: Code) -> tuple[loops.Exp, loops.Exp]:
+    """The thread's number among those of all blocks, and how many there are."""
+    return (code.let_int("thread", op("+", op("*", BLOCK, integer(THREADS)), THREAD)),
+            code.let_int("threads", op("*", BLOCKS, integer(THREADS))))
 
 
 def blocks_here(code: Code, blocks: loops.Exp) -> loops.Exp:

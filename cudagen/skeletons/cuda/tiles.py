@@ -32,7 +32,7 @@ from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of,
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
-from nessie.cudagen.skeletons.interiors import flat_interior, inside_or_not, loop
+from nessie.cudagen.skeletons.interiors import fixed_interior, inside_or_not, loop
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
     all_steps,
@@ -165,7 +165,7 @@ def walk_run(kernel: Kernel, sweep: Sweep, runs: Runs, run: Run) -> None:
 def elements(sweep: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | None = None,
              start: loops.Exp | None = None) -> None:
     """Neighbouring elements; where there are segments, all of one."""
-    inner = None if sweep.walk.segmented else flat_interior(sweep)
+    inner = None if sweep.walk.segmented else fixed_interior(sweep)
 
     def walk() -> None:
         if whole := loop(sweep, low, high, "i", lambda index: sweep.root(index, segment, start)):

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from nessie.cudagen.kernels.code import integer
 from nessie.cudagen.kernels.thunks import Tables
-from nessie.cudagen.kernels.walk import Walk
+from nessie.cudagen.kernels.walk import SEGMENT, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import ArrayResult, Result
@@ -61,9 +61,9 @@ def sweep(kernel: Kernel, root: ir.Space, width: int) -> None:
         count_tiles(kernel, runs)
     else:
         buffers = tuple([replace(buffer, size=bound(kernel, buffer.size)) for buffer in buffers])
-    any_order = isinstance(root, ir.Flat) and not kernel.carries
+    any_order = not kernel.carries and all(commutative(state) for state in kernel.states.values())
     ends = ends_walk(kernel, settled(kernel))
-    if any_order and isinstance(root, ir.Flat) and all(commutative(state) for state in kernel.states.values()):
+    if any_order and (isinstance(root, ir.Flat) or (isinstance(root, ir.Uniform) and not kernel.walk.at(SEGMENT))):
         blocks = sweep_flat(kernel, root, buffers, ends)
     else:
         blocks = sweep_tiles(kernel, runs, buffers, ends)

@@ -31,6 +31,8 @@ from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.text import parse, show
 from nessie.cudagen.loops.unread import unread
+from nessie.lambda_cu.borders.borders import borders
+from nessie.lambda_cu.text.parser import parse as parse_program
 from nessie.running.counting import CountingTarget, KernelCounts, kernel_counts, total_calls
 from nessie.session.counters import aligned, summary
 from nessie.session.session import Session
@@ -236,6 +238,36 @@ def test_only_threads_at_the_border_decide_where_their_elements_are(type_: str, 
     inside, anywhere = read[:2], read[2:4]
     assert all((a.lanes, a.requests) == (N - 2 * each, N // 32) for a in inside)
     assert all((a.lanes, a.requests) == (2 * each, 2 * each) for a in anywhere)
+
+
+STENCIL = """kernel K (h : int, w : int, t : int, m : [float; t]) -> [float; t] {
+  let it = SEG_MAP
+    { (s, j, i) => m[max(0, s - 1) * w + j] + m[s * w + min(w - 1, j + 1)] using h, w, m }
+    uniform(h, w, t)
+  return it
+}
+function f (h : int, w : int, t : int, m : [float; t]) -> (size : int, result : [float; size]) {
+  let it : [float; t] = run K (h, w, t, m)
+  return (t, it)
+}
+entry f : int, int, [float] -> [float]
+"""
+
+
+def test_rows_of_one_length_are_read_by_neighbours_who_decide_at_the_border_only() -> None:
+    height, width = 100, 320
+    gpu = counting_device(borders(parse_program(STENCIL)))
+    driver = Counting(gpu.driver.points)
+    device = type(gpu)(gpu.built, driver)
+    values = np.arange(height * width, dtype=float)
+    (result,) = device.launch("K", [height, width, values.size, device.upload("float", values)])
+    m = values.reshape(height, width)
+    expected = np.vstack([m[:1], m[:-1]]) + np.hstack([m[:, 1:], m[:, -1:]])
+    assert np.array_equal(device.download(result), expected.ravel())
+    read = [a for a in driver.accesses() if (a.point.kind, a.point.array) == ("load", "m")]
+    inside, anywhere = read[:2], read[2:]
+    assert all(a.lanes == (height - 1) * (width - 1) and a.sectors < 1.15 * a.least_sectors for a in inside)
+    assert all(a.lanes == height + width - 1 for a in anywhere)
 
 
 # Skeletons and examples ---------------------------------------------------------------------------

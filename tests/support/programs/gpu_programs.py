@@ -57,6 +57,16 @@ PROGRAMS: Mapping[str, tuple[str, list[list[Any]]]] = {
                  "ys = {xs[max(0, i - 2)] - 3 * xs[min(n - 1, i + 1)] : i in [0:n]}; zs = {y : y in ys | y > 0} in "
                  "(ys, max_val({xs[mod(i - 1, n)] + xs[i] * xs[mod(i + 3, n)] : i in [0:n]}), plus_scan(zs));",
                  [[list(range(-n, n, 2))] for n in (0, 1, 2, 3, 5, 255, 256, 257, 2049, 5000)]),
+    "stencils of rows": (
+        "function main(h, w) : (int, int) -> ([[int]], int) = let xs = {i * i - 9 * i : i in [0:h * w]}; "
+        "ys = {{xs[max(0, i - 1) * w + j] + xs[i * w + mod(j + 2, w)] * xs[min(h - 1, i + 2) * w + max(0, j - 1)] "
+        ": j in [0:w]} : i in [0:h]} in (ys, sum({sum(y) : y in ys}));",
+        [[0, 3], [3, 0], [1, 1], [4, 2], [3, 5], [2, 700], [700, 2], [30, 40], [5, 256], [1100, 257], [3, 5000]]),
+    "nests": ("function main(a, b, c) : ([int], [int], [int]) -> [[[int]]] = "
+              "{{{x * 100 + y / z : z in c} : y in b} : x in a};",
+              [[list(range(k)), list(range(m)), list(range(1, n + 1))] for k, m, n in
+               ((0, 2, 3), (2, 0, 3), (2, 3, 0), (1, 1, 1), (2, 3, 7), (20, 30, 1), (1, 300, 2), (30, 1, 257))]
+              + [[[1] * 40, [2] * 30, [3, 0, 1]]]),
     "neighbours out of range": ("function main(xs, at) : ([int], int) -> [int] = {xs[i + at] : i in [0:#xs]};",
                                 [[list(range(n)), at] for n in (1, 300, 2500) for at in (0, 1, -1, n)]),
     "sums of what is no number": (
