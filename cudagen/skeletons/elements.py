@@ -44,6 +44,9 @@ class ElementSlots(Protocol):
     def begin(self, code: Code, index: loops.Exp) -> None:
         """The element comes next."""
 
+    def computed(self, step: str) -> Value | None:
+        """What the step's thunk comes to at the element, if there is a slot for that."""
+
     def survives(self, code: Code, place: Place, rank: loops.Exp) -> None:
         """It is this survivor at the place."""
 
@@ -88,6 +91,11 @@ class Sweep:
     slots: ElementSlots | None = None
 
     # Thunks and arrays ----------------------------------------------------------------------
+
+    def element(self, step: Step, thunk: ir.Thunk, here: Here) -> tuple[Value, ...]:
+        """The values of the step's thunk, which may have been computed already."""
+        held = self.slots.computed(step.name) if self.slots is not None and here.place == ROOT else None
+        return self.values(thunk, here) if held is None else (held,)
 
     def values(self, thunk: ir.Thunk, here: Here) -> tuple[Value, ...]:
         return apply(self.code, self.tables, thunk, self.arguments(thunk, here))
@@ -148,10 +156,10 @@ class Sweep:
     def step(self, step: Step, here: Here) -> None:
         match step.bind.soac:
             case ir.Map():
-                self.bind(step.bind.names, here.index, self.values(self.thunk(step.bind.soac, here), here))
+                self.bind(step.bind.names, here.index, self.element(step, self.thunk(step.bind.soac, here), here))
             case ir.Reduce():
                 if state := self.states.get(step.name):
-                    self.accumulate(state, self.values(self.thunk(step.bind.soac, here), here))
+                    self.accumulate(state, self.element(step, self.thunk(step.bind.soac, here), here))
             case ir.Scan():
                 self.scan(step, step.bind.soac, here)
             case ir.Filter():
@@ -172,7 +180,7 @@ class Sweep:
     def scan(self, step: Step, soac: ir.Scan, here: Here) -> None:
         """The prefix is the result here; the element joins the prefix for the next."""
         state = self.states[step.name]
-        values = tuple(self.code.let("term", value) for value in self.values(soac.thunk, here))
+        values = tuple(self.code.let("term", value) for value in self.element(step, soac.thunk, here))
         if self.writing:
             before = tuple(self.keep_now(name, value) for name, value in
                            zip(step.bind.names, self.now(state), strict=True))

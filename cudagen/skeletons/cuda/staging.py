@@ -4,7 +4,8 @@ A thread's items are neighbours, so that threads which load them one by one woul
 there are threads. Instead the block takes turns, THREADS elements each, between memory and *slots* in shared memory,
 one an element of the tile; the threads walk the slots.
 
-    before the walks     what elements read of the kernel's arrays at their own index goes to slots, once for both walks
+    before the walks     what elements read of the kernel's arrays at their own index goes to slots, once for both
+                         walks; where a thunk reads them at other indices, too, what it comes to
     the last walk        leaves in slots what elements store, in those of an array that it has read where types agree
     after the walks      slots go to memory; a survivor's by its rank, which stands in slots of its own (`places`: from
                          the tile's first survivor on, -1 where an element does not survive)
@@ -16,9 +17,9 @@ apart, and 32 neighbours, meet no bank more often than they must. What finds no 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
@@ -43,10 +44,11 @@ PLACES = "int16"                # holds the number of an item in its tile
 
 @dataclass(frozen=True)
 class Slots:
-    """The slots of a kernel: so many of each type, numbered, and what they are for. `places`: residual places whose
-    survivors' ranks are kept."""
+    """The slots of a kernel: so many of each type, numbered, and what they are for. `computed`: by step, what its thunk
+    comes to. `places`: residual places whose survivors' ranks are kept."""
     types: tuple[str, ...] = ()
     inputs: dict[str, int] = field(default_factory=dict)
+    computed: dict[str, int] = field(default_factory=dict)
     outputs: dict[str, int] = field(default_factory=dict)
     of_places: dict[str, Place] = field(default_factory=dict)       # the outputs of survivors, and where
     places: tuple[Place, ...] = ()
@@ -54,7 +56,7 @@ class Slots:
     @property
     def filled(self) -> bool:
         """Is there anything in them before the walks?"""
-        return bool(self.inputs or self.places)
+        return bool(self.inputs or self.computed or self.places)
 
     def size(self, items: int) -> int:
         """Bytes, where a tile has so many items."""
@@ -71,24 +73,42 @@ def fitting(walk: Walk, root: ir.Space, width: int, room: int) -> int:
 def slots_of(walk: Walk, root: ir.Space, items: int, active: frozenset[str], writing: bool, room: int) -> Slots:
     """The slots of what these steps read, and store if they are `writing`, as far as there is room for these."""
     slots = Slots()
-    for array in own_reads(walk, root, active):
-        slots = added(slots, items, array, base_of(walk, array), None, True, room)
+    for step, type_ in computed_before(walk, root, active):
+        slots = added(slots, items, step, type_, None, "computed", room)
+    for array in own_reads(walk, root, active - slots.computed.keys()):
+        slots = added(slots, items, array, base_of(walk, array), None, "inputs", room)
     for array, place in own_stores(walk) if writing else ():
-        slots = added(slots, items, array, base_of(walk, array), place, False, room)
+        slots = added(slots, items, array, base_of(walk, array), place, "outputs", room)
     return slots
 
 
-def added(slots: Slots, items: int, array: str, type_: str, place: Place | None, reads: bool, room: int) -> Slots:
-    """With slots for the array, too, if there is room."""
+def added(slots: Slots, items: int, name: str, type_: str, place: Place | None, use: str, room: int) -> Slots:
+    """With slots for the array, or the step, of this use, too, if there is room."""
     free = [slot for slot, of in enumerate(slots.types) if of == type_ and slot not in slots.outputs.values()]
-    slot = len(slots.types) if reads or not free else free[0]
+    slot = free[0] if use == "outputs" and free else len(slots.types)
     types = slots.types + ((type_,) if slot == len(slots.types) else ())
     places = slots.places + ((place,) if place is not None and place not in slots.places else ())
-    of_places = slots.of_places if place is None else {**slots.of_places, array: place}
-    inputs = {**slots.inputs, array: slot} if reads else slots.inputs
-    outputs = slots.outputs if reads else {**slots.outputs, array: slot}
-    more = Slots(types, inputs, outputs, of_places, places)
+    of_places = slots.of_places if place is None else {**slots.of_places, name: place}
+    more = replace(slots, types=types, places=places, of_places=of_places, **{use: {**vars(slots)[use], name: slot}})
     return more if more.size(items) <= room else slots
+
+
+def computed_before(walk: Walk, root: ir.Space, active: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """The steps whose thunks, of one value, read only the kernel's arrays, and some at other indices than their own:
+    neighbouring threads read neighbours there. With the types of the values."""
+    given = {p.name for p in walk.kernel.params if isinstance(p.type, ir.Array)}
+    for step in walk.at(ROOT):
+        soac = step.bind.soac
+        if step.name not in active or not isinstance(soac, ir.Map | ir.Reduce | ir.Scan) or len(step.bind.names) > 1:
+            continue
+        if isinstance(root, ir.Nested) or (not isinstance(soac, ir.Scan) and soac.interior is not None):
+            continue
+        found = list(subexpressions(soac.thunk.body))
+        reads = [exp for exp in found if isinstance(exp, ir.Read)]
+        near = {ir.Var(name) for name in (soac.thunk.params[0], soac.thunk.params[-1])}
+        if {read.array for read in reads} <= given and not near.issuperset([read.index for read in reads]) \
+                and not any(isinstance(exp, ir.CallScalar) for exp in found):
+            yield step.name, wide(walk.bases[step.name][0])
 
 
 def base_of(walk: Walk, array: str) -> str:
@@ -193,6 +213,8 @@ class Staging:
     ended: Ended
     firsts: dict[str, loops.Exp] = field(default_factory=dict)
     own: dict[str, loops.Exp] = field(default_factory=dict)          # by type, where the current element's slot is
+    known: dict[str, Value] = field(default_factory=dict)            # by step, what was computed for it
+    tainted: set[str] = field(default_factory=set)                   # the steps for which that may be a failure's zero
 
     # The walks ------------------------------------------------------------------------------
 
@@ -204,6 +226,13 @@ class Staging:
             type_ = self.slots.types[slot]
             loaded = Value(loops.Load(self.arrays[slot], self.own[type_]), wide(type_))
             code.learn(array, index, code.let(f"{array}_at", loaded))
+        for step, slot in self.slots.computed.items():
+            type_ = self.slots.types[slot]
+            loaded = Value(loops.Load(self.arrays[slot], self.own[type_]), type_, step in self.tainted)
+            self.known[step] = code.let(f"{step}_term", loaded)
+
+    def computed(self, step: str) -> Value | None:
+        return self.known.get(step)
 
     def leave(self, code: Code, name: str, index: loops.Exp, value: Value) -> bool:
         slot = self.slots.outputs.get(name)
@@ -218,19 +247,30 @@ class Staging:
 
     # Before and after -----------------------------------------------------------------------
 
-    def load(self, code: Code) -> None:
-        """Fills the slots: all see them after a barrier."""
+    def load(self, code: Code, compute: Callable[[str, loops.Exp], Value]) -> None:
+        """Fills the slots: all see them after a barrier. `compute`: what a step's thunk comes to at an element."""
         if not self.slots.filled:
             return
-        listed = ", ".join(self.slots.inputs)
+        listed = ", ".join([*self.slots.inputs, *[f"terms of {step}" for step in self.slots.computed]])
         code.note(f"the tile's elements{' of ' + listed if listed else ''}: neighbouring threads load neighbours")
         with self.turns(code) as place:
-            own = slot_numbers(code, place, {*[self.slots.types[s] for s in self.slots.inputs.values()],
+            filled = {**self.slots.inputs, **self.slots.computed}
+            own = slot_numbers(code, place, {*[self.slots.types[s] for s in filled.values()],
                                              *[PLACES] * len(self.places)})
             at = op("+", self.low, place)
+            if self.slots.computed:
+                at = code.order_index = code.let_int("i", at)
             for array, slot in self.slots.inputs.items():
                 type_ = self.slots.types[slot]
-                code.add(loops.Store(self.arrays[slot], own[type_], loops.Load(code.array(array, wide(type_)), at)))
+                loaded = Value(loops.Load(code.array(array, wide(type_)), at), wide(type_))
+                if self.slots.computed:
+                    loaded = code.let(f"{array}_at", loaded)
+                    code.learn(array, at, loaded)
+                code.add(loops.Store(self.arrays[slot], own[type_], loaded.exp))
+            for step, slot in self.slots.computed.items():
+                value = compute(step, at)
+                self.tainted |= {step} if value.tainted else set()
+                code.add(loops.Store(self.arrays[slot], own[self.slots.types[slot]], value.exp))
             for places in self.places.values():
                 code.add(loops.Store(places, own[PLACES], integer(-1)))
 
@@ -283,7 +323,8 @@ def staging(code: Code, slots: Slots, width: int, low: loops.Exp, many: loops.Ex
 
 def hints(slots: Slots) -> list[str]:
     """What the arrays of slots are named after: what is in them first."""
-    first = {slot: name for names in (slots.outputs, slots.inputs) for name, slot in reversed([*names.items()])}
+    first = {slot: name for names in (slots.outputs, slots.inputs, slots.computed)
+             for name, slot in reversed([*names.items()])}
     return [f"{first[slot]}_slots" for slot in range(len(slots.types))]
 
 

@@ -18,20 +18,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nessie.cudagen.kernels.code import Code, Value, integer, op
-from nessie.cudagen.kernels.walk import Walk
+from nessie.cudagen.kernels.walk import ROOT, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, Buffer
-from nessie.cudagen.skeletons.chunks import border_function, segmented, segmented_chunk, start_of
+from nessie.cudagen.skeletons.chunks import border_function, last, segmented, segmented_chunk, start_of
 from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
 from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
 from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
-from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within, run_of, tile_of
+from nessie.cudagen.skeletons.cuda.runs import Run, Runs, Tile, begins_within, run_of, tile_of
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
-from nessie.cudagen.skeletons.elements import Sweep, rank_of
+from nessie.cudagen.skeletons.elements import Here, Sweep, rank_of, scalar_value
 from nessie.cudagen.skeletons.interiors import fixed_interior, inside_or_not, loop
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
@@ -135,10 +135,24 @@ def begin_tiles(kernel: Kernel, code: Code, runs: Runs, active: frozenset[str], 
     ended = ended_in(code, kernel.walk, part.span) if part.span is not None and writing else NONE_ENDS
     wanted = slots_of(kernel.walk, runs.root, runs.width * THREADS, active, writing, runs.room)
     slots = staging(code, wanted, runs.width, part.first, part.many, ended)
-    slots.load(code)
+    if part.starts and wanted.computed:
+        code.add(loops.Barrier())
+    slots.load(code, lambda step, index: term(kernel, code, runs.root, part, step, index))
     if part.starts or slots.slots.filled:
         code.add(loops.Barrier())
     return tiles, tile, run_of(code, runs, part), slots
+
+
+def term(kernel: Kernel, code: Code, root: ir.Space, tile: Tile, name: str, index: loops.Exp) -> Value:
+    """What the thunk of the step comes to at an element of the tile."""
+    (soac,) = [step.bind.soac for step in kernel.walk.steps if step.name == name]
+    assert isinstance(soac, ir.Map | ir.Reduce | ir.Scan)
+    here = Here(ROOT, index)
+    if tile.span is not None:
+        segment = last(code, tile.span.s0, tile.span.s1, lambda s: op("<=", start_of(code, segmented(root), s), index))
+        segment = code.let_int("s", segment)
+        here = Here(ROOT, index, segment, code.let_int("start", start_of(code, segmented(root), segment)))
+    return code.let("term", scalar_value(kernel.sweep(code, (), frozenset()).values(soac.thunk, here)))
 
 
 def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:
