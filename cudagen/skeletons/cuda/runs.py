@@ -94,7 +94,7 @@ def tile_of(code: Code, runs: Runs, tile: loops.Exp) -> Tile:
         code.note("the tile: segments are cut at whole tiles from their own starts")
     starts = ""
     if isinstance(runs.root, ir.Irregular):
-        span, starts = searched(code, runs, runs.root, low, high)
+        span, starts = searched(code, runs, runs.root, low, high, items)
     else:
         segments = integer(0), code.size(runs.root.segments)
         span = bounded(code, runs, low, high, runs.tile if runs.cuts else 1, segments, "tile_")
@@ -104,15 +104,20 @@ def tile_of(code: Code, runs: Runs, tile: loops.Exp) -> Tile:
     return Tile(low, high, span.i0, code.let_int("many", op("-", span.i1, span.i0)), span, starts)
 
 
-def searched(code: Code, runs: Runs, root: ir.Irregular, low: loops.Exp, high: loops.Exp) -> tuple[Span, str]:
-    """The span of a tile, of which two warps look for one end each, and the array with the starts of its segments:
-    from its first element on, none before it, nor beyond what it may have at most."""
+def searched(code: Code, runs: Runs, root: ir.Irregular, low: loops.Exp, high: loops.Exp,
+             items: loops.Exp) -> tuple[Span, str]:
+    """The span of a tile, of so many items in all, of which two warps look for one end each, and the array with the
+    starts of its segments: from its first element on, none before it, nor beyond what it may have at most."""
     borders = code.shared("borders", "int", 2 * WORDS)
     starts = code.shared("starts", STARTS, runs.width * THREADS + WORDS)
-    code.note("its ends, each by a warp: the last segment s with start(s) + s <= item, by 32 probes at a time")
+    code.note("its ends, each by a warp: the last segment s with start(s) + s <= item; first near where it were if all "
+              "segments were equally long")
     with threads_below(code, 2 * WARP):
         item = code.let_int("item", op("select", op("<", THREAD, integer(WARP)), low, high))
-        found = last_by_warp(code, integer(0), code.size(root.segments),
+        many = code.size(root.segments)
+        share = op("/", op("float", item), op("float", op("max", items, integer(1))))
+        guess = code.let_int("guess", op("trunc", op("*", share, op("float", many))))
+        found = last_by_warp(code, integer(0), many, guess,
                              lambda s: op("<=", op("+", start_of(code, root, s), s), item))
         segment = code.var("segment", "int", found)
         element = code.var("element", "int", op("-", item, found))

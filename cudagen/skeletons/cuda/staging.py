@@ -257,7 +257,7 @@ class Staging:
             filled = {**self.slots.inputs, **self.slots.computed}
             own = slot_numbers(code, place, {*[self.slots.types[s] for s in filled.values()],
                                              *[PLACES] * len(self.places)})
-            at = op("+", self.low, place)
+            at: loops.Exp = op("+", self.low, place)
             if self.slots.computed:
                 at = code.order_index = code.let_int("i", at)
             for array, slot in self.slots.inputs.items():

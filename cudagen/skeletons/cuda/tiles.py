@@ -152,7 +152,7 @@ def term(kernel: Kernel, code: Code, root: ir.Space, tile: Tile, name: str, inde
         segment = last(code, tile.span.s0, tile.span.s1, lambda s: op("<=", start_of(code, segmented(root), s), index))
         segment = code.let_int("s", segment)
         here = Here(ROOT, index, segment, code.let_int("start", start_of(code, segmented(root), segment)))
-    return code.let("term", scalar_value(kernel.sweep(code, (), frozenset()).values(soac.thunk, here)))
+    return code.let("term", scalar_value(kernel.sweep(code, [], frozenset()).values(soac.thunk, here)))
 
 
 def known_counts(kernel: Kernel, code: Code, root: ir.Space) -> None:

@@ -67,6 +67,15 @@ PROGRAMS: Mapping[str, tuple[str, list[list[Any]]]] = {
               [[list(range(k)), list(range(m)), list(range(1, n + 1))] for k, m, n in
                ((0, 2, 3), (2, 0, 3), (2, 3, 0), (1, 1, 1), (2, 3, 7), (20, 30, 1), (1, 300, 2), (30, 1, 257))]
               + [[[1] * 40, [2] * 30, [3, 0, 1]]]),
+    "terms from elsewhere": (
+        "function main(xs, ls, d) : ([int], [int], int) -> ([int], [[int]], [int]) = "
+        "let m = {{xs[rem(i * 7 + j * j, #xs)] / (j - d) : j in [0:l]} : l in ls; i in [0:#ls]} in "
+        "({sum({x * xs[j] : x in r; j in [0:#r]}) : r in m}, "
+        "{plus_scan({x - xs[#r - 1 - j] : x in r; j in [0:#r]}) : r in m}, "
+        "plus_scan({xs[rem(i * i, #xs)] / (i - d) : i in [0:#xs]}));",
+        [[list(range(-9, 300)), ls, -1] for ls in ([], [0], [5], [0, 0, 7, 0], [300, 0, 1] * 9, [2] * 900, [0] * 3000,
+                                                   [1, 0, 4] * 500, [256, 255, 257])]
+        + [[list(range(300)), [5, 0, 9, 3], 8], [list(range(9)), [2, 10, 1], -1], [[1, 2, 3], [4, 4], 2]]),
     "neighbours out of range": ("function main(xs, at) : ([int], int) -> [int] = {xs[i + at] : i in [0:#xs]};",
                                 [[list(range(n)), at] for n in (1, 300, 2500) for at in (0, 1, -1, n)]),
     "sums of what is no number": (
