@@ -3,8 +3,9 @@
 All elements of an apply-to-each take a step before any takes the next. So the output of the first print in its body,
 for every element, comes before that of the second. The interpreter evaluates one element after another. It therefore
 holds their output back until the outermost apply-to-each ends, and sorts it: by the place of the print in the program
-(the calls that led there, each by its place in the body around it), then by the elements' positions. If an element
-fails, the elements after it have printed nothing here, although in NESL they print in the steps before the failing one.
+(the calls that led there, each by its place in the body around it), then by the elements' positions. An element that
+fails does not keep the others from going on: of all failures the first in the same order is told, and what is printed
+after it is dropped.
 """
 from __future__ import annotations
 
@@ -13,12 +14,16 @@ from typing import Any
 
 from nessie.base.effects import Perform, no_effects
 from nessie.base.records import dataclass
+from nessie.base.source import NessieError
 from nessie.base.types import STRING, ContentOf, Data, Fun, Pair, Seq, Type, expand
 from nessie.base.values import Record, flatten_value, plain_value, text_value
 from nessie.interpreter.meanings import Failure
 from nessie.library.primitives import LIFTED_EFFECTS, ONE_AT_A_TIME
 from nessie.typing import nodes as typed
 from nessie.typing.walk import parts
+
+Place = tuple[int, ...]
+Positions = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -28,13 +33,21 @@ class Call:
     body: typed.Exp
 
 
+class StepFailed(NessieError):
+    """A failure of an element: `at` are its place and positions."""
+
+    def __init__(self, error: NessieError, at: tuple[Place, Positions]) -> None:
+        super().__init__(error.message, *error.places, hint=error.hint)
+        self.at = at
+
+
 @dataclass
 class Effects:
     """The effects of a run. `positions`: those of the elements under way, outermost first; `held`: output with its
     place and its positions; `numbers`: by the ids of bodies, which it keeps alive, so that the ids stay unique."""
     perform: Perform = no_effects
     positions: list[int] = field(default_factory=list)
-    held: list[tuple[tuple[int, ...], tuple[int, ...], str]] = field(default_factory=list)
+    held: list[tuple[Place, Positions, str]] = field(default_factory=list)
     numbers: dict[int, tuple[typed.Exp, dict[int, int]]] = field(default_factory=dict)
 
     def do(self, name: str, argument: Any, type_: Fun, content: ContentOf, calls: list[Call], site: typed.Apply) -> Any:
@@ -58,16 +71,25 @@ class Effects:
         for _, _, text in held:
             self.perform("print_string", text_value(text), STRING)
 
-    def place(self, calls: list[Call], site: typed.Apply) -> tuple[int, ...]:
-        """The place of an effect: the numbers of the calls under way in their bodies, then its own number."""
+    def failed(self, error: NessieError, calls: list[Call], site: typed.Exp | None) -> NessieError:
+        """The error, of an element if there are elements under way; `site`: what its step stands at."""
+        return StepFailed(error, (self.place(calls, site), tuple(self.positions))) if self.positions else error
+
+    def drop_after(self, place: Place) -> None:
+        """Drop the held output of later steps."""
+        self.held = [output for output in self.held if output[0] < place]
+
+    def place(self, calls: list[Call], site: typed.Exp | None) -> Place:
+        """The place of a step: the numbers of the calls under way in their bodies, then its own number."""
         sites = [call.site for call in calls[1:]] + [site]
         return tuple([self.number(call.body, site) for call, site in zip(calls, sites, strict=True)])
 
-    def number(self, body: typed.Exp, site: typed.Apply | None) -> int:
-        """The number of an application in a body, in order of evaluation."""
+    def number(self, body: typed.Exp, site: typed.Exp | None) -> int:
+        """The number of an expression in a body, in order of evaluation; what is none of its parts comes last."""
         if id(body) not in self.numbers:
             self.numbers[id(body)] = body, {id(exp): k for k, exp in enumerate(in_order(body))}
-        return self.numbers[id(body)][1][id(site)]
+        numbers = self.numbers[id(body)][1]
+        return numbers.get(id(site), len(numbers))
 
 
 def in_order(body: typed.Exp) -> list[typed.Exp]:

@@ -24,7 +24,7 @@ from nessie.base.text.types_text import primitive_scheme
 from nessie.base.types import Data, Fun, Type, Var, instantiate, substitute
 from nessie.base.values import Record
 from nessie.base.widths import FULL, Widths
-from nessie.interpreter.effects import Call, Effects
+from nessie.interpreter.effects import Call, Effects, StepFailed
 from nessie.interpreter.failed_values import applied, compared
 from nessie.interpreter.in_place import PARTS, LastUses, Made, give_back, hold, is_free, sequences
 from nessie.interpreter.meanings import COMBINING, COUNT, MEANINGS, UNEQUAL, Failure, mix, wrap
@@ -186,6 +186,23 @@ def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> 
         world.effects.let_out()
 
 
+@dataclass(frozen=True)
+class Running:
+    """What is under way: calls, how many of them, and elements."""
+    calls: tuple[Call, ...]
+    nested: int
+    positions: tuple[int, ...]
+    elements: tuple[int, ...]
+
+    @staticmethod
+    def of(world: World) -> Running:
+        return Running(tuple(world.calls), world.nested, tuple(world.effects.positions), tuple(world.elements))
+
+    def again(self, world: World) -> None:
+        world.calls[:], world.nested = self.calls, self.nested
+        world.effects.positions[:], world.elements[:] = self.positions, self.elements
+
+
 # Expressions ------------------------------------------------------------------------------------
 
 def evaluate(world: World, exp: typed.Exp, scope: Scope) -> Any:
@@ -249,20 +266,22 @@ def evaluate_check(world: World, condition: typed.Exp, message: typed.Exp, value
     world.charge(1)
     if not holds:
         values = compared(condition, lambda name: evaluate(world, name, scope), world.widths.digits)
-        raise error_at(world, "".join(evaluate(world, message, scope)), origin, values)
+        raise error_at(world, condition, "".join(evaluate(world, message, scope)), origin, values)
     return evaluate(world, value, scope)
 
 
 def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
     """Evaluate an apply-to-each, one element after another. Each element begins at the depth that the sources
-    reached."""
+    reached. Of several failures the one of the first step, and there of the first element, is raised."""
     sources = [evaluate(world, g.source, scope) for g in each.generators]
     if len(set(map(len, sources))) > 1:
         lengths = " and ".join(str(len(source)) for source in sources)
-        raise error_at(world, UNEQUAL, each.origin, f"the lengths are {lengths}")
+        raise error_at(world, each.generators[-1].source, UNEQUAL, each.origin, f"the lengths are {lengths}")
     world.charge(1 + len(sources[0]))
     outer, start, deepest, drew = world.state, world.depth, world.depth, False
     results, is_own = Made(), user_span(each.origin[:1]) is not None
+    here = Running.of(world)
+    failed: tuple[StepFailed, Running] | None = None
     for position, elements in enumerate(zip(*sources, strict=True)):
         found: Locals = {}
         for generator, element in zip(each.generators, elements, strict=True):
@@ -273,12 +292,27 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
         world.effects.positions.append(position)
         if is_own:
             world.elements.append(position)
-        if each.filter is None or evaluate(world, each.filter, inner):
-            results.append(evaluate(world, each.body, inner))
+        try:
+            if each.filter is None or evaluate(world, each.filter, inner):
+                results.append(evaluate(world, each.body, inner))
+        except NessieError as error:
+            if not isinstance(error, StepFailed):           # a limit
+                if failed is None:
+                    raise
+                break
+            if failed is None or error.at < failed[0].at:
+                failed = error, Running.of(world)
+            here.again(world)
+            continue
         deepest, drew = max(deepest, world.depth), drew or world.state != first
         world.effects.positions.pop()
         if is_own:
             world.elements.pop()
+    if failed is not None:
+        failed[1].again(world)
+        if not here.positions:
+            world.effects.drop_after(failed[0].at[0])
+        raise failed[0]
     world.state, world.depth = state_after(outer) if drew else outer, deepest
     if not world.effects.positions:
         world.effects.let_out()
@@ -326,7 +360,7 @@ def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any
     try:
         return apply_primitive(world, name, types, argument, site)
     except Failure as failure:
-        raise error_at(world, str(failure), site.origin if site else (),
+        raise error_at(world, site, str(failure), site.origin if site else (),
                        failure.values or applied(name, argument, world.widths.digits)) from None
 
 
@@ -400,8 +434,13 @@ def is_in_place(world: World, name: str, types: tuple[Type, ...], destination: A
 
 # Errors -----------------------------------------------------------------------------------------
 
-def error_at(world: World, message: str, origin: Origin, values: str = "") -> NessieError:
-    """The error at the origin if that is in the user's own text, else at the nearest call that is."""
+def error_at(world: World, step: typed.Exp | None, message: str, origin: Origin, values: str = "") -> NessieError:
+    """The error at the origin if that is in the user's own text, else at the nearest call that is. `step`: where the
+    step that fails stands."""
+    return world.effects.failed(shown_at(world, message, origin, values), world.calls, step)
+
+
+def shown_at(world: World, message: str, origin: Origin, values: str = "") -> NessieError:
     for place in (origin, *[call.site.origin for call in reversed(world.calls) if call.site]):
         if span := user_span(place):
             return NessieError(message, (span, values))
@@ -409,6 +448,6 @@ def error_at(world: World, message: str, origin: Origin, values: str = "") -> Ne
 
 
 def too_deep(world: World) -> NessieError:
-    found = error_at(world, f"recursion is deeper than {world.nested - 1:,} calls", ())
+    found = shown_at(world, f"recursion is deeper than {world.nested - 1:,} calls", ())
     found.hint = world.deeper
     return found

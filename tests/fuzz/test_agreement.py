@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amounts import examples, many
-from executors import EXECUTORS, QUICK, Compiled, Failed, agree, interpreted, interpreted_or_any, outcome
+from executors import EXECUTORS, QUICK, Compiled, Failed, agree, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paths import EXAMPLES
@@ -36,10 +35,9 @@ ENTRIES = {             # an entry of each example, and its argument's type wher
 quick = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def compare(random: RandomProgram, executors: tuple[str, ...], layouts: tuple[ir.Layout, ...] | None = None,
-            by: Callable[[Compiled, Sequence[Any]], Any] = interpreted) -> None:
+def compare(random: RandomProgram, executors: tuple[str, ...], layouts: tuple[ir.Layout, ...] | None = None) -> None:
     program = Compiled(random.source, layouts=layouts)
-    expected = by(program, random.arguments)
+    expected = interpreted(program, random.arguments)
     if isinstance(expected, Failed) and expected.limit:
         return
     for executor in executors:
@@ -97,20 +95,20 @@ def test_random_programs_with_several_results(random: RandomProgram) -> None:
 @quick
 @given(st.integers(1, 3).flatmap(fold_programs))
 def test_random_folds(random: RandomProgram) -> None:
-    compare(random, ("reference none", "reference ilp", "loops ilp"), by=interpreted_or_any)
+    compare(random, ("reference none", "reference ilp", "loops ilp"))
 
 
 @settings(quick, max_examples=examples(6))
 @given(st.integers(1, 2).flatmap(fold_programs))
 def test_random_folds_compiled(random: RandomProgram) -> None:
-    compare(random, QUICK, by=interpreted_or_any)
+    compare(random, QUICK)
 
 
 @pytest.mark.slow
 @settings(quick, max_examples=many(200))
 @given(st.integers(1, 3).flatmap(fold_programs))
 def test_many_random_folds_compiled(random: RandomProgram) -> None:
-    compare(random, EXECUTORS[1:], by=interpreted_or_any)
+    compare(random, EXECUTORS[1:])
 
 
 @pytest.mark.slow

@@ -188,13 +188,6 @@ def interpreted(program: Compiled, arguments: Sequence[Any]) -> Any:
     return outcome(program, "interpreter", arguments)
 
 
-def interpreted_or_any(program: Compiled, arguments: Sequence[Any]) -> Any:
-    """The plain value of main by the interpreter, or ANY failure. It takes one element after another, so of failures in
-    several elements it may tell another one than those who take each step for all elements."""
-    found = interpreted(program, arguments)
-    return ANY if isinstance(found, Failed) and not found.limit else found
-
-
 def narrow(value: Any, widths: Widths) -> Any:
     """The value with numbers of these widths."""
     match value:
@@ -216,7 +209,7 @@ def may_come_early(failed: Failed) -> bool:
     return False
 
 
-__all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "interpreted", "interpreted_or_any",
+__all__ = ["ANY", "EXECUTORS", "FUSE", "QUICK", "Compiled", "Failed", "agree", "interpreted",
            "narrow", "outcome"]
 
 
