@@ -9,7 +9,8 @@ is in part behind the end, and nothing is left to be done one by one.
 
 A loop over lanes is a vector. LLVM would unroll it first, as it does with short loops, and then find fewer vectors in
 it: none of calls, say, so that sums of exponentials would take four times as long. Where it reads at indices that it
-has read, or divides ints, which no vector does, it is unrolled, and its lanes are registers.
+has read, or divides ints, which no vector does, it is unrolled, and its lanes are registers. A round of a strip is a
+vector all the same: what it reads, eight elements wait for at a time.
 """
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ from nessie.cudagen.loops.walk import bound_names, expressions, parts, statement
 
 DIVISIONS = ("rem", "mod")
 FEW = 64                        # elements of a row that are few
+ROUND = "lane."                 # the index of a round of eight elements (rewrites.strips)
 JOINED = {"int": ("+", "min", "max", "and", "or"), "float": ("min", "max"), "bool": ("and", "or")}     # in any order
 
 
@@ -36,6 +38,8 @@ class Kind(Enum):
 def kind_of(loop: For, read: frozenset[str]) -> Kind:
     """`read`: the names that hold what was read from memory, in the function outside of the loop."""
     waits = gathers(loop.body, set()) and (depends(loop.high, read) or not slow(loop.body))
+    if loop.index == ROUND:
+        return Kind.WHOLE
     if lanes(loop):
         return Kind.UNROLLED if waits or divides(loop.body) else Kind.WHOLE
     return Kind.SCALAR if waits else Kind.ANY

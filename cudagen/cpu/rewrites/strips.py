@@ -25,7 +25,9 @@ of each variable, and does rounds as long as one of the eight is running:
 Each lane computes what the loop alone would: the same bits, the same failure. One that has ended goes on, since
 operators are total, but its results stay. At worst one of eight is running, and a round of eight takes some more time
 than one of a single element; where neighbours run about equally long it is several times faster. So only rounds are
-taken that are operators which vectors have, on all processors: none divides ints or multiplies two of them.
+taken that are operators which vectors have, on all processors: none multiplies two ints, or divides them but by a power
+of two. They may read arrays, as a binary search does, where the processor loads a vector from eight places. What has
+ended changes no variable any more, so it reads again what its last round has read.
 """
 from __future__ import annotations
 
@@ -36,6 +38,8 @@ from itertools import count
 from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.cudagen.cpu.checks import FAILED
+from nessie.cudagen.cpu.machine_code import features
+from nessie.cudagen.cpu.row_loops import ROUND, depends, names_of_read
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import all_marked, with_marks
 from nessie.cudagen.loops.nodes import (
@@ -93,16 +97,22 @@ def loop_of(function: Function) -> Loop | None:
             found = Loop(function, tuple([v for v in variables if isinstance(v, Var)]), tuple(round_), poll,
                          tuple([r.name for r in results if isinstance(r, Name)]))
             whole = len(found.variables) == len(variables) and len(found.results) == len(results)
-            scalars = all(p.name in WORDS or not p.array for p in function.parameters)
-            if function.kind == "device" and whole and scalars and is_light(found):
+            only_read = all(p.name in WORDS or not p.writable for p in function.parameters)
+            if function.kind == "device" and whole and only_read and is_light(found):
                 return found
     return None
 
 
+def reads(loop: Loop) -> bool:
+    """Do its rounds read arrays?"""
+    return any(p.array and p.name not in WORDS for p in loop.function.parameters)
+
+
 def is_light(loop: Loop) -> bool:
     """Are its rounds operators that vectors have, and not many?"""
-    types = {p.name: p.type for p in loop.function.parameters} | {v.name: v.type for v in loop.variables}
-    scope = Scope("device", types)
+    given = loop.function.parameters
+    types = {p.name: p.type for p in given if not p.array} | {v.name: v.type for v in loop.variables}
+    scope = Scope("device", types, {p.name: p.type for p in given if p.array})
     count = 0
     for statement in statements(loop.round):
         if not isinstance(statement, Let | Var | Set | If | Return):
@@ -112,14 +122,19 @@ def is_light(loop: Loop) -> bool:
         for exp in expressions(statement):
             for part in parts(exp):
                 count += isinstance(part, Op)
-                if isinstance(part, Load) or (isinstance(part, Op) and not in_vectors(part, scope)):
+                if isinstance(part, Load) and (part.order or "avx512f" not in features()):
+                    return False
+                if isinstance(part, Op) and not in_vectors(part, scope):
                     return False
     return count <= LARGEST
 
 
 def in_vectors(exp: Op, scope: Scope) -> bool:
-    if exp.op in ("*", "/") and type_of(exp, scope) == "int":
-        return exp.op == "*" and any(isinstance(a, Const) for a in exp.arguments)
+    if exp.op == "*" and type_of(exp, scope) == "int":
+        return any(isinstance(a, Const) for a in exp.arguments)
+    if exp.op == "/" and type_of(exp, scope) == "int":
+        by = exp.arguments[1]
+        return isinstance(by, Const) and int(by.value) > 0 and int(by.value).bit_count() == 1
     return exp.op in FREE or exp.op == "/"
 
 
@@ -128,7 +143,7 @@ def strip_of(loop: Loop) -> Function:
     of = loop.function
     lasting = [v for v in loop.variables if v.name not in ("running", ROUNDS)]
     results = [Parameter(f"result.{number}", type_, True, True) for number, type_ in enumerate(of.results)]
-    given = [p if p.name in WORDS else Parameter(given_of(p.name), p.type, True) for p in of.parameters]
+    given = [p if p.array else Parameter(given_of(p.name), p.type, True) for p in of.parameters]
     begin = [Store(lanes_of(v.name), lane, initial(v, lane)) for lane in [Name("lane.begin")] for v in lasting]
     end = [Store(p.name, lane, Load(lanes_of(r), lane)) for lane in [Name("lane.end")]
            for p, r in zip(results, loop.results, strict=True)]
@@ -145,11 +160,12 @@ def strip_of(loop: Loop) -> Function:
 
 def one_round(loop: Loop, lasting: list[Var]) -> For:
     """A round of each of the eight. What has ended keeps its results."""
-    lane, on, goes = Name("lane."), Name("on."), Name("goes.")
+    lane, on, goes = Name(ROUND), Name("on."), Name("goes.")
     used = read_names(loop.round)
     return lanes(
         lane.name,
-        *[Let(p.name, p.type, Load(given_of(p.name), lane)) for p in loop.function.parameters if p.name in used],
+        *[Let(p.name, p.type, Load(given_of(p.name), lane)) for p in loop.function.parameters
+          if p.name in used and not p.array],
         *[Var(v.name, v.type, Load(lanes_of(v.name), lane)) for v in lasting],
         Let(on.name, "bool", op("/=", Load(RUNNING, lane), integer(0))), Var("running", "bool", Const(True, "bool")),
         *ending(loop.round),
@@ -199,7 +215,7 @@ def in_strips(function: Function, functions: Mapping[str, Function]) -> tuple[Fu
     """The function, which calls others for eight elements where it can; and these others."""
     if function.kind != "host" or all(p.name != "interrupt" for p in function.parameters):
         return function, ()
-    rewriter = Rewriter(functions)
+    rewriter = Rewriter(functions, names_of_read(function))
     body = tuple([new for s in function.body for new in rewriter.changed(s)])
     if not rewriter.strips:
         return function, ()
@@ -207,10 +223,11 @@ def in_strips(function: Function, functions: Mapping[str, Function]) -> tuple[Fu
 
 
 class Rewriter:
-    """Rewrites loops that call. `strips`: the functions for eight elements that they call; `arrays`: what they pass."""
+    """Rewrites loops that call. `strips`: the functions for eight elements that they call; `arrays`: what they pass.
+    `read`: the names that hold what the function has read."""
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
-        self.functions = functions
+    def __init__(self, functions: Mapping[str, Function], read: frozenset[str]) -> None:
+        self.functions, self.read = functions, read
         self.strips: dict[str, Function] = {}
         self.arrays: list[Shared] = []
         self.numbers = count()
@@ -232,6 +249,8 @@ class Rewriter:
             if isinstance(statement, Call):
                 of = loop_of(self.functions[statement.function])
                 if not whole or of is None or not independent(loop.body[:at], loop.body[at:]):
+                    return None
+                if reads(of) and depends(loop.high, self.read):         # an irregular row, which is short perhaps
                     return None
                 self.strips.setdefault(statement.function, strip_of(of))
                 return at
@@ -255,19 +274,20 @@ class Rewriter:
         assert isinstance(call, Call)
         strip, of = self.strips[call.function], self.functions[call.function]
         first, last = Name(f"lane{mark}.first"), Name(f"lane{mark}.last")
-        passed = [(Name(f"{p.name}{mark}"), a) for p, a in zip(of.parameters, call.arguments, strict=True)
-                  if p.name not in WORDS]
+        passed = [(Name(f"{given_of(p.name)}{mark}"), a) for p, a in zip(of.parameters, call.arguments, strict=True)
+                  if not p.array]
         results = [Name(f"{p.name}{mark}") for p in strip.parameters[len(of.parameters):]]
-        types = [p.type for p in of.parameters if p.name not in WORDS]
+        types = [p.type for p in of.parameters if not p.array]
         self.arrays += [Shared(name.name, type_, LANES) for (name, _), type_ in
                         zip([*passed, *[(r, r) for r in results]], [*types, *of.results], strict=True)]
         before = all_marked((
             Let(loop.index, "int", index(first)), *loop.body[:at],
             *[Store(name.name, first, a) for name, a in passed]), f"{mark}.first")
         arguments = iter(passed)
-        words = tuple([Name(p.name) if p.name in WORDS else next(arguments)[0] for p in of.parameters])
+        given = tuple([a if p.array else next(arguments)[0]
+                       for p, a in zip(of.parameters, call.arguments, strict=True)])
         return [
-            lanes(first.name, *before), Call((), strip.name, (*words, *results)),
+            lanes(first.name, *before), Call((), strip.name, (*given, *results)),
             lanes(last.name, Let(loop.index, "int", index(last)), *loop.body[:at],
                   *[Let(name, type_, Load(r.name, last))
                     for name, type_, r in zip(call.names, of.results, results, strict=True)], *loop.body[at + 1:])]

@@ -43,6 +43,29 @@ function counted_from(ss, xs) = {steps(s, x, 0) : x in xs; s in ss};
 function thrice(xs) = {(steps(x, 0.0, steps(x, x, 90)), root(x + 3.0, 1.0, 5)) : x in xs};
 """
 
+READING = """
+function climb(parents, node, k) : ([int], int, int) -> int =
+  if parents[node] == node then k else climb(parents, parents[node], k + 1);
+function find(v, x, low, high) : ([float], float, int, int) -> int =
+  if low >= high then low
+  else let middle = (low + high) / 2 in if v[middle] < x then find(v, x, middle + 1, high) else find(v, x, low, middle);
+function differ(a, b, i) : ([char], [char], int) -> int =
+  if (i == #a) or (i == #b) then i else if a[i] == b[i] then differ(a, b, i + 1) else i;
+function first_true(v, i) : ([bool], int) -> int = if v[i] then i else first_true(v, i + 1);
+
+function heights(parents) = {climb(parents, node, 0) : node in [0:#parents]};
+function places(v, xs) = {find(v, x, 0, #v) : x in xs};
+function row_places(rows, xs) = {{find(r, x, 0, #r) : x in xs} : r in rows};
+function agreeing(texts, pattern) = {differ(s, pattern, 0) : s in texts};
+function nexts(v) = {first_true(v, i) : i in [0:#v]};
+function last_of(v, xs) = {v[find(v, x, 0, #v) - 1] : x in xs};
+"""
+
+
+@cache
+def reading() -> nessie.Program:
+    return nessie.compile(READING)
+
 
 @cache
 def program() -> nessie.Program:
@@ -101,3 +124,51 @@ def test_strips_are_vectors_in_registers(entry: str, type_: str) -> None:
     module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
     text = building.optimised(llvm.llvm(module))        # type: ignore[arg-type]
     assert re.search("fmul <[248] x double>", text)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 100, 5000])
+def test_strips_that_read_arrays(n: int) -> None:
+    random = np.random.default_rng(n)
+    parents = np.maximum(0, np.arange(n) - random.integers(1, 50, n))
+    heights = np.zeros(n, np.int64)
+    for node in range(1, n):
+        heights[node] = heights[parents[node]] + 1
+    assert np.array_equal(reading().heights(parents), heights)
+    for size in (0, 1, 2, 1000):
+        v, xs = np.sort(random.random(size)), random.uniform(-0.1, 1.1, n)
+        assert np.array_equal(reading().places(v, xs), np.searchsorted(v, xs))
+        rows = nessie.Nested(np.array([0, 0, size // 2, size // 2, size]), v)
+        cuts = (v[:0], v[:size // 2], v[:0], v[size // 2:])
+        found = [list(row) for row in reading().row_places(rows, xs[:50])]
+        assert found == [np.searchsorted(row, xs[:50]).tolist() for row in cuts]
+    flags = random.random(n) < 0.1
+    flags[-1] = True
+    ahead = np.flatnonzero(flags)
+    assert np.array_equal(reading().nexts(flags), ahead[np.searchsorted(ahead, np.arange(n))])
+
+
+def test_strips_that_compare_rows_of_their_own() -> None:
+    texts = ["", "a", "ab", "abc", "abd", "b", "abcdefgh", "abcdefgi", "xbc", "abc"] * 30
+    expected = [next((i for i, (a, b) in enumerate(zip(s, "abcdefgh", strict=False)) if a != b), min(len(s), 8))
+                for s in texts]
+    assert list(reading().agreeing(texts, "abcdefgh")) == expected
+
+
+@pytest.mark.parametrize("failing", [0, 7, 8, 4990, 4999])
+def test_an_index_out_of_range_in_a_strip_is_told(failing: int) -> None:
+    flags = np.zeros(5000, bool)
+    flags[:failing] = True
+    with pytest.raises(nessie.NessieError, match="out of bounds"):
+        reading().nexts(flags)
+    v, xs = np.arange(10.0), np.full(5000, 5.5)
+    assert list(reading().last_of(v, xs)) == [5.0] * 5000
+    xs[failing] = -1.0
+    with pytest.raises(nessie.NessieError, match="out of bounds"):
+        reading().last_of(v, xs)
+
+
+@pytest.mark.skipif("avx512f" not in building.features(), reason="needs a processor that loads from eight places")
+def test_strips_that_read_are_vectors() -> None:
+    job = Job(entry="places", argument=parse_type(Source("type", "([float], [float])")))
+    module = compile_program(job, TEXT, Source("program", READING), pass_named("generate"))
+    assert re.search("masked.gather.v[48]f64", building.optimised(llvm.llvm(module)))       # type: ignore[arg-type]
