@@ -9,6 +9,7 @@ after it is dropped.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import Any
 
@@ -22,7 +23,7 @@ from nessie.library.primitives import LIFTED_EFFECTS, ONE_AT_A_TIME
 from nessie.typing import nodes as typed
 from nessie.typing.walk import parts
 
-Place = tuple[int, ...]
+Place = tuple[float, ...]
 Positions = tuple[int, ...]
 
 
@@ -71,12 +72,15 @@ class Effects:
         for _, _, text in held:
             self.perform("print_string", text_value(text), STRING)
 
-    def failed(self, error: NessieError, calls: list[Call], site: typed.Exp | None) -> NessieError:
-        """The error, of an element if there are elements under way; `site`: what its step stands at."""
-        return StepFailed(error, (self.place(calls, site), tuple(self.positions))) if self.positions else error
+    def failed(self, error: NessieError, calls: list[Call], site: typed.Exp | None, after: bool) -> NessieError:
+        """The error, of an element if there are elements under way; `site`: what its step stands at, or `after`."""
+        if not self.positions:
+            return error
+        place = self.place(calls, site)
+        return StepFailed(error, ((*place, math.inf) if after else place, tuple(self.positions)))
 
     def drop_after(self, place: Place) -> None:
-        """Drop the held output of later steps."""
+        """Drop the held output of this step and later ones."""
         self.held = [output for output in self.held if output[0] < place]
 
     def place(self, calls: list[Call], site: typed.Exp | None) -> Place:

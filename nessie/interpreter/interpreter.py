@@ -266,7 +266,7 @@ def evaluate_check(world: World, condition: typed.Exp, message: typed.Exp, value
     world.charge(1)
     if not holds:
         values = compared(condition, lambda name: evaluate(world, name, scope), world.widths.digits)
-        raise error_at(world, condition, "".join(evaluate(world, message, scope)), origin, values)
+        raise error_at(world, condition, "".join(evaluate(world, message, scope)), origin, values, after=True)
     return evaluate(world, value, scope)
 
 
@@ -276,7 +276,8 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
     sources = [evaluate(world, g.source, scope) for g in each.generators]
     if len(set(map(len, sources))) > 1:
         lengths = " and ".join(str(len(source)) for source in sources)
-        raise error_at(world, each.generators[-1].source, UNEQUAL, each.origin, f"the lengths are {lengths}")
+        last = each.generators[-1].source
+        raise error_at(world, last, UNEQUAL, each.origin, f"the lengths are {lengths}", after=True)
     world.charge(1 + len(sources[0]))
     outer, start, deepest, drew = world.state, world.depth, world.depth, False
     results, is_own = Made(), user_span(each.origin[:1]) is not None
@@ -434,10 +435,11 @@ def is_in_place(world: World, name: str, types: tuple[Type, ...], destination: A
 
 # Errors -----------------------------------------------------------------------------------------
 
-def error_at(world: World, step: typed.Exp | None, message: str, origin: Origin, values: str = "") -> NessieError:
+def error_at(world: World, step: typed.Exp | None, message: str, origin: Origin, values: str = "",
+             after: bool = False) -> NessieError:
     """The error at the origin if that is in the user's own text, else at the nearest call that is. `step`: where the
-    step that fails stands."""
-    return world.effects.failed(shown_at(world, message, origin, values), world.calls, step)
+    step that fails stands; `after`: it comes after all steps of what stands there."""
+    return world.effects.failed(shown_at(world, message, origin, values), world.calls, step, after)
 
 
 def shown_at(world: World, message: str, origin: Origin, values: str = "") -> NessieError:

@@ -102,6 +102,7 @@ def test_a_thread_that_was_at_work_for_long_ends(monkeypatch: pytest.MonkeyPatch
 
 def test_few_threads_wait_for_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deep, "_idle", [])
+    monkeypatch.setattr(deep, "LONG", 60.0)
     together = threading.Barrier(deep.MOST_IDLE + 3)
     callers = [threading.Thread(target=lambda: run_deep(together.wait)) for _ in range(deep.MOST_IDLE + 3)]
     for caller in callers:

@@ -20,8 +20,8 @@ from nessie.base.system.deadline import Deadline
 from nessie.base.system.deep import run_deep
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cpu import device as cpu
-from nessie.cudagen.cpu import threads as pool
 from nessie.cudagen.cpu.interpreted import Interpreted
+from nessie.cudagen.cpu.threads import pool
 from nessie.cudagen.host import host
 from nessie.driver import compile_program
 from nessie.forms import TYPED

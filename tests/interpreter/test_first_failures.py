@@ -30,6 +30,11 @@ CASES: dict[str, tuple[str, Any, str]] = {
         "function both(a, v) = let x = sum({v[i] : i in [0:a]}); y = sum({1 / i : i in take(v, a)}) in x + y; "
         "function main(v) : [int] -> [int] = {both(a, v) : a in v};", [0, 2, 1, 9], INDEX),
     "all elements in one step": ("function main(v) : [int] -> [int] = {10 / a : a in v};", [1, 0, 2, 0], DIVIDE),
+    "lengths that differ after their sources": (
+        "function main(v) : [int] -> [[int]] = {{x + y : x in [0:2]; y in [[1],[1,2]][a]} : a in v};", [0, 5], INDEX),
+    "lengths that differ after a call of a source": (
+        "function g(a) = {10 / i : i in [a:3]}; "
+        "function main(v) : [int] -> [[int]] = {{x + y : x in [0:2]; y in g(a)} : a in v};", [0, 2], DIVIDE),
     "lengths that differ before what follows": (
         ROWS + "{{x + y + 1 / (x - y) : x in r; y in [0:2]} : r in v};", [[0, 1], [1]],
         "Length mismatch in an apply-to-each."),
@@ -52,6 +57,7 @@ def test_the_first_step_that_fails_is_told(name: str) -> None:
     ("{let _ = print_char(`a); x = 1 / a; _ = print_char(`b) in x : a in [1, 0, 2]}", "aaa"),
     ("{let _ = print_string(@a); x = [5][a]; _ = print_char(`b); y = 1 / (a - 1) in x + y : a in [1, 0]}", "10"),
     ("{let _ = print_string(@a); x = 1 / (a - 1); _ = print_char(`b); y = [5][a] in x + y : a in [0, 2]}", "02bb"),
+    ("{{x + y : x in [0:2]; y in (let _ = print_string(@a) in [0:a])} : a in [2, 1]}", "21"),
     ("{{let _ = print_string(@a) in 1 / a : a in r} : r in [[1], [0, 2]]}", "102"),
 ])
 def test_what_is_printed_before_it_is_printed_for_all_elements(expression: str, printed: str) -> None:

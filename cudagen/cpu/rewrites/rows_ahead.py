@@ -2,9 +2,9 @@
 
     for (s = low; s < high; s += 1) {               int last = high - 1;
       int start = offsets[s];                       for (s = low; s < high; s += 1) {
-      for (i = start; i < offsets[s + 1]; i += 1) {   int start = offsets[s];
-        int begin = begins[s];                        int ahead = min(s + 8, last);
-        int at = begin + (i - start);         ->      prefetch xs[begins[ahead]];
+      for (i = start; i < offsets[s + 1]; i += 1) {   int ahead = min(s + 8, last);
+        int begin = begins[s];                        prefetch xs[begins[ahead]];
+        int at = begin + (i - start);         ->      int start = offsets[s];
         x = xs[at];                                   for (i = ...) { ... as it was ... }
         ...                                         }
       }

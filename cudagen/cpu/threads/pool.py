@@ -28,7 +28,7 @@ from typing import Any
 from weakref import WeakSet
 
 from nessie.base.system.deep import no_thread, start_thread
-from nessie.base.system.forking import anew_in_children
+from nessie.base.system.forking import STEADY, anew_in_children
 from nessie.cudagen.cpu.threads.team import Team, possible
 from nessie.cudagen.cpu.threads.team_text import PIECE
 
@@ -104,7 +104,8 @@ class Pool:
         thread is about to start them."""
         if self._team is None and possible() and self._lock.acquire(blocking=False):
             try:
-                self._team = self._team or Team(self.threads - 1)
+                with STEADY:                    # no process is forked off that knows half of it
+                    self._team = self._team or Team(self.threads - 1)
             finally:
                 self._lock.release()
         return self._team

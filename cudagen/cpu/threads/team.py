@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple
@@ -18,8 +19,11 @@ from nessie.base.system.forking import STEADY
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.threads.team_text import THREADS, text
 
+LEFT: list[Any] = []            # the words of teams at work when they were closed
 
-class Native(NamedTuple):
+
+class Entries(NamedTuple):
+    """The functions of team_text."""
     share: Any
     go_on: Any
     start: Any
@@ -30,15 +34,15 @@ class Team:
     """`helpers` threads; fewer where the system refuses them. They end when the team is closed or dropped."""
 
     def __init__(self, helpers: int) -> None:
-        self.native = native()
+        self.native = entries()
         self.lock = Lock()
         words = (ctypes.c_int64 * (THREADS + helpers))()
         self.address = ctypes.addressof(words)
         self.helpers = self.native.start(self.address, helpers)
-        self.end = finalize(self, close, self.native.close, words, self.helpers, self.lock)
+        self.end = finalize(self, end_helpers, self.native.close, words, self.helpers, self.lock)
 
     def share(self, function: Any, words: Any, chunks: int, pieces: int, interrupt: Any) -> bool:
-        """All chunks of a native function (first, after the last, words), in so many pieces, fewer than 2^20, unless
+        """All chunks of a native function (first, after the last, words), in so many pieces, 2^20 at most, unless
         interrupt[0], the interrupt word, is set meanwhile. False: nothing was done, since the team works for another
         caller."""
         if not self.lock.acquire(blocking=False):
@@ -48,13 +52,20 @@ class Team:
             while more:
                 more = self.native.go_on(self.address)
         except BaseException:
-            interrupt[0] = 1
-            while self.native.go_on(self.address):
-                pass
-            self.lock.release()                 # if it was interrupted again, the team stays taken
+            self.give_up(interrupt)
+            self.lock.release()
             raise
         self.lock.release()
         return True
+
+    def give_up(self, interrupt: Any) -> None:
+        """End the phase before its end. No helper is in it afterwards, however often the user interrupts."""
+        while True:
+            with suppress(BaseException):
+                interrupt[0] = 1
+                while self.native.go_on(self.address):
+                    pass
+                return
 
     def close(self) -> None:
         self.end()
@@ -64,10 +75,12 @@ class Team:
         self.end.detach()
 
 
-def close(native: Any, words: Any, helpers: int, lock: Lock) -> None:
-    """The helpers end. Those of a caller who is at work, as the process ends, do not."""
+def end_helpers(close: Any, words: Any, helpers: int, lock: Lock) -> None:
+    """The helpers end. Those of a caller who is at work, as the process ends, do not, and keep their words."""
     if lock.acquire(blocking=False):
-        native(ctypes.addressof(words), helpers)
+        close(ctypes.addressof(words), helpers)
+    else:
+        LEFT.append(words)
 
 
 def possible() -> bool:
@@ -75,12 +88,12 @@ def possible() -> bool:
 
 
 @lru_cache(maxsize=1)
-def native() -> Native:
+def entries() -> Entries:
     with STEADY:
         code = cached(text(), building.fingerprint(), building.build)
-        found = building.load(code, Native._fields)
+        found = building.load(code, Entries._fields)
     word, place = ctypes.c_int64, ctypes.c_void_p
-    return Native(ctypes.CFUNCTYPE(word, place, place, place, word, word, place)(found["share"]),
-                  ctypes.CFUNCTYPE(word, place)(found["go_on"]),
-                  ctypes.CFUNCTYPE(word, place, word)(found["start"]),
-                  ctypes.CFUNCTYPE(None, place, word)(found["close"]))
+    return Entries(ctypes.CFUNCTYPE(word, place, place, place, word, word, place)(found["share"]),
+                   ctypes.CFUNCTYPE(word, place)(found["go_on"]),
+                   ctypes.CFUNCTYPE(word, place, word)(found["start"]),
+                   ctypes.CFUNCTYPE(None, place, word)(found["close"]))

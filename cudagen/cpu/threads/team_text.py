@@ -1,8 +1,8 @@
 """A team of threads (nessie.cudagen.cpu.threads.team) in LLVM's text, on POSIX threads.
 
     share    opens a phase, rings the bell if somebody sleeps, and goes on
-    go_on    the caller's part: some pieces, so that Python can look for a Ctrl-C in between; at the end it shuts the
-             gate and waits for those inside
+    go_on    the caller's part, for some milliseconds, so that Python can look for a Ctrl-C in between; at the end it
+             shuts the gate and waits for those inside
     serve    a helper: waits for a phase, enters, takes pieces until there are none, leaves
     start    makes helpers
     close    ends them
@@ -17,9 +17,12 @@ accesses have one order (seq_cst), so one of the two sees the other. The same ho
 from __future__ import annotations
 
 import sys
+import time
 
 PIECE = 64                      # chunks a call at most, so that an interrupt is noticed between calls
-PIECES = 64                     # that the caller does before Python has a look
+TURN = 5_000_000                # nanoseconds of work, about, between which the caller lets Python have a look
+FOR_EVER = (1 << 63) - 1
+CLOCK = getattr(time, "CLOCK_MONOTONIC", 0)
 YIELDS = 200                    # times that a helper looks for work before it sleeps
 LINE = 8                        # words of a cache line
 SYSTEM = 16                     # words that hold a mutex or a condition of any system
@@ -27,7 +30,7 @@ SETS = 16                       # words of a set of processors
 SHUT = -1 << 63                 # of the gate
 
 NAMES = ("generation", "gate", "next", "sleeping", "waiting", "closing", "function", "words", "chunks", "pieces",
-         "interrupt")
+         "interrupt", "left")               # left: of the caller's piece, its first chunk and the one after its last
 PLACES = {"mutex": 0, "bell": SYSTEM, "ended": 2 * SYSTEM, "busy": 3 * SYSTEM,
           **{name: 3 * SYSTEM + SETS + LINE * number for number, name in enumerate(NAMES)}}
 THREADS = max(PLACES.values()) + LINE           # the helpers' threads
@@ -42,11 +45,24 @@ declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @sched_yield()
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i32 @clock_gettime(i32, ptr)
 """
 
 WORK = """
-; Takes pieces, at most so many. 0: there are no more, or the run was interrupted.
-define internal i64 @work(ptr %team, i64 %most) {{
+define internal i64 @now() {{
+  %time = alloca [2 x i64]
+  call i32 @clock_gettime(i32 {CLOCK}, ptr %time)
+  %seconds = load i64, ptr %time
+  %place = getelementptr i64, ptr %time, i64 1
+  %more = load i64, ptr %place
+  %whole = mul i64 %seconds, 1000000000
+  %all = add i64 %whole, %more
+  ret i64 %all
+}}
+
+; Does what is left of a piece, and takes others, until the time. 0: there are no more, or the run was interrupted.
+define internal i64 @work(ptr %team, ptr %left, i64 %until) {{
 entry:
 {next, function, words, chunks, pieces, interrupt}
   %code = load ptr, ptr %function
@@ -55,39 +71,42 @@ entry:
   %count = load i64, ptr %pieces
   %word = load ptr, ptr %interrupt
   %rounding = sub i64 %count, 1
-  br label %take
+  %stop = getelementptr i64, ptr %left, i64 1
+  %unfinished = load i64, ptr %left
+  %before = load i64, ptr %stop
+  br label %look
 take:
-  %taken = phi i64 [ 0, %entry ], [ %more, %done ]
-  %enough = icmp eq i64 %taken, %most
-  br i1 %enough, label %others, label %draw
-draw:
   %piece = atomicrmw add ptr %next, i64 1 monotonic
-  %left = icmp ult i64 %piece, %count
-  br i1 %left, label %bounds, label %none
+  %there = icmp ult i64 %piece, %count
+  br i1 %there, label %bounds, label %none
 bounds:
   %product = mul i64 %piece, %all
   %raised = add i64 %product, %rounding
   %begin = udiv i64 %raised, %count
   %after = add i64 %raised, %all
-  %end = udiv i64 %after, %count
+  %beyond = udiv i64 %after, %count
   br label %look
 look:
-  %first = phi i64 [ %begin, %bounds ], [ %last, %call ]
+  %first = phi i64 [ %unfinished, %entry ], [ %begin, %bounds ], [ %last, %call ]
+  %end = phi i64 [ %before, %entry ], [ %beyond, %bounds ], [ %end, %call ]
   %finished = icmp uge i64 %first, %end
-  br i1 %finished, label %done, label %listen
+  br i1 %finished, label %take, label %listen
 listen:
   %told = load atomic i64, ptr %word monotonic, align 8
   %interrupted = icmp ne i64 %told, 0
-  br i1 %interrupted, label %none, label %call
+  br i1 %interrupted, label %none, label %clock
+clock:
+  %now = call i64 @now()
+  %late = icmp sgt i64 %now, %until
+  br i1 %late, label %later, label %call
 call:
   %far = add i64 %first, {PIECE}
   %last = call i64 @llvm.umin.i64(i64 %far, i64 %end)
   call void %code(i64 %first, i64 %last, ptr %given)
   br label %look
-done:
-  %more = add i64 %taken, 1
-  br label %take
-others:
+later:
+  store i64 %first, ptr %left
+  store i64 %end, ptr %stop
   ret i64 1
 none:
   ret i64 0
@@ -97,13 +116,14 @@ declare i64 @llvm.umin.i64(i64, i64)
 
 SHARE = """
 define i64 @share(ptr %team, ptr %code, ptr %given, i64 %all, i64 %count, ptr %word) {{
-{mutex, bell, generation, gate, next, sleeping, function, words, chunks, pieces, interrupt}
+{mutex, bell, generation, gate, next, sleeping, function, words, chunks, pieces, interrupt, left}
   store ptr %code, ptr %function
   store ptr %given, ptr %words
   store i64 %all, ptr %chunks
   store i64 %count, ptr %pieces
   store ptr %word, ptr %interrupt
   store i64 0, ptr %next
+  call void @llvm.memset.p0.i64(ptr %left, i8 0, i64 16, i1 false)
   store atomic i64 0, ptr %gate seq_cst, align 8
   %was = atomicrmw add ptr %generation, i64 1 seq_cst
   %asleep = load atomic i64, ptr %sleeping seq_cst, align 8
@@ -122,12 +142,14 @@ go:
 
 define i64 @go_on(ptr %team) {{
 entry:
-{mutex, ended, gate, waiting}
+{mutex, ended, gate, waiting, left}
   %open = load atomic i64, ptr %gate seq_cst, align 8
   %over = icmp eq i64 %open, {SHUT}
   br i1 %over, label %end, label %go
 go:
-  %more = call i64 @work(ptr %team, i64 {PIECES})
+  %begun = call i64 @now()
+  %until = add i64 %begun, {TURN}
+  %more = call i64 @work(ptr %team, ptr %left, i64 %until)
   %some = icmp ne i64 %more, 0
   br i1 %some, label %later, label %shut
 later:
@@ -171,6 +193,8 @@ SERVE = """
 define ptr @serve(ptr %team) {{
 entry:
 {mutex, bell, ended, generation, gate, sleeping, waiting, closing}
+  %own = alloca [2 x i64]
+  %stop = getelementptr i64, ptr %own, i64 1
   br label %idle
 idle:
   %seen = phi i64 [ 0, %entry ], [ %new, %enter ], [ %new, %left ], [ %new, %ring ]
@@ -205,8 +229,8 @@ rise:
   br label %begin
 begin:
   %new = phi i64 [ %now, %look ], [ %late, %rise ]
-  %stop = load atomic i64, ptr %closing seq_cst, align 8
-  %closed = icmp ne i64 %stop, 0
+  %told = load atomic i64, ptr %closing seq_cst, align 8
+  %closed = icmp ne i64 %told, 0
   br i1 %closed, label %end, label %approach
 approach:
   %before = load atomic i64, ptr %gate seq_cst, align 8
@@ -222,7 +246,9 @@ try:
   %entered = extractvalue {{ i64, i1 }} %tried, 1
   br i1 %entered, label %inside, label %enter
 inside:
-  %none = call i64 @work(ptr %team, i64 -1)
+  store i64 0, ptr %own
+  store i64 0, ptr %stop
+  %none = call i64 @work(ptr %team, ptr %own, i64 {FOR_EVER})
   br label %left
 left:
   %were = atomicrmw sub ptr %gate, i64 1 seq_cst
@@ -325,7 +351,6 @@ define internal void @alone(ptr %team) {{
   %taken = call i1 @note(ptr %team)
   ret void
 }}
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define internal void @spread(ptr %team) {{
 entry:
@@ -384,7 +409,8 @@ def text() -> str:
 
 def written(part: str) -> str:
     """A part with its numbers; a line of names becomes the addresses of those words."""
-    numbers = {"PIECE": PIECE, "PIECES": PIECES, "YIELDS": YIELDS, "SHUT": SHUT, "THREADS": THREADS, "SETS": SETS,
+    numbers = {"PIECE": PIECE, "TURN": TURN, "FOR_EVER": FOR_EVER, "CLOCK": CLOCK,
+               "YIELDS": YIELDS, "SHUT": SHUT, "THREADS": THREADS, "SETS": SETS,
                "SET_BYTES": 8 * SETS, "PROCESSORS": 64 * SETS}
     lines = []
     for line in part.splitlines():

@@ -14,7 +14,7 @@ import pytest
 
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.threads.pool import Pool
-from nessie.cudagen.cpu.threads.team import Team, possible
+from nessie.cudagen.cpu.threads.team import LEFT, Team, possible
 from nessie.cudagen.cpu.threads.team_text import PIECE
 
 pytestmark = pytest.mark.skipif(not possible(), reason="this system has no POSIX threads")
@@ -176,7 +176,11 @@ def test_an_interrupt_ends_a_phase_between_its_pieces() -> None:
 
 def test_an_exception_between_pieces_reaches_the_caller_when_no_helper_is_at_work() -> None:
     team, record = Team(1), Record(10_000)
-    native = team.native
+    native, turns = team.native, functions()["turns"]
+
+    def slowly(first: int, last: int, words: int) -> None:
+        time.sleep(0.001)
+        turns(first, last, words)
 
     def go_on(address: int) -> int:
         go_on.calls += 1  # type: ignore[attr-defined]
@@ -187,7 +191,7 @@ def test_an_exception_between_pieces_reaches_the_caller_when_no_helper_is_at_wor
     go_on.calls = 0  # type: ignore[attr-defined]
     team.native = native._replace(go_on=go_on)
     with pytest.raises(KeyboardInterrupt):
-        team.share(functions()["turns"], record.words, 10_000, 10_000, record.interrupt)
+        team.share(ENTRY(slowly), record.words, 10_000, 10_000, record.interrupt)
     assert record.interrupt[0] == 1
     done = sum(record.times())
     assert 0 < done < 10_000
@@ -230,6 +234,35 @@ def test_a_team_that_is_closed_or_dropped_leaves_no_threads() -> None:
     teams.clear()
     gc.collect()
     until(lambda: len(os.listdir("/proc/self/task")) == before)
+
+
+def test_a_team_that_is_closed_while_it_works_ends_its_phase() -> None:
+    team, record = Team(1), Record(2)
+    caller = threading.Thread(target=team.share, args=(functions()["waits"], record.words, 2, 2, record.interrupt))
+    caller.start()
+    until(lambda: record.words[1] == 2)
+    team.close()
+    others = [(ctypes.c_int64 * (len(LEFT[-1]))).from_buffer_copy(b"\xff" * ctypes.sizeof(LEFT[-1])) for _ in range(9)]
+    assert all(ctypes.addressof(other) != team.address for other in others)
+    record.words[0] = 1
+    caller.join(10)
+    assert not caller.is_alive()
+
+
+def test_python_has_a_look_while_pieces_and_chains_take_long() -> None:
+    for pieces in (2, 100):
+        team, record, looks = Team(1), Record(1000), list[int]()
+        native = team.native
+
+        def go_on(address: int, looks: list[int] = looks, native: Any = native) -> int:
+            looks.append(1)
+            return int(native.go_on(address))
+
+        team.native = native._replace(go_on=go_on)
+        slow = ENTRY(lambda first, last, words: time.sleep(0.002))
+        assert team.share(slow, record.words, 200 * PIECE, pieces, record.interrupt)
+        assert len(looks) > 5
+        team.close()
 
 
 def until(holds: Callable[[], bool]) -> None:
