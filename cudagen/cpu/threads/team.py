@@ -19,8 +19,6 @@ from nessie.base.system.forking import STEADY
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.threads.team_text import THREADS, text
 
-LEFT: list[Any] = []            # the words of teams at work when they were closed
-
 
 class Entries(NamedTuple):
     """The functions of team_text."""
@@ -76,11 +74,11 @@ class Team:
 
 
 def end_helpers(close: Any, words: Any, helpers: int, lock: Lock) -> None:
-    """The helpers end. Those of a caller who is at work, as the process ends, do not, and keep their words."""
+    """The helpers end. Those of a caller who is at work, as the process ends, do not, and keep their words for good."""
     if lock.acquire(blocking=False):
         close(ctypes.addressof(words), helpers)
     else:
-        LEFT.append(words)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(words))
 
 
 def possible() -> bool:

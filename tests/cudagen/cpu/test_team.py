@@ -14,8 +14,8 @@ import pytest
 
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.threads.pool import Pool
-from nessie.cudagen.cpu.threads.team import LEFT, Team, possible
-from nessie.cudagen.cpu.threads.team_text import PIECE
+from nessie.cudagen.cpu.threads.team import Team, possible
+from nessie.cudagen.cpu.threads.team_text import PIECE, THREADS
 
 pytestmark = pytest.mark.skipif(not possible(), reason="this system has no POSIX threads")
 
@@ -242,7 +242,7 @@ def test_a_team_that_is_closed_while_it_works_ends_its_phase() -> None:
     caller.start()
     until(lambda: record.words[1] == 2)
     team.close()
-    others = [(ctypes.c_int64 * (len(LEFT[-1]))).from_buffer_copy(b"\xff" * ctypes.sizeof(LEFT[-1])) for _ in range(9)]
+    others = [(ctypes.c_int64 * (THREADS + 1))(*[-1] * (THREADS + 1)) for _ in range(9)]
     assert all(ctypes.addressof(other) != team.address for other in others)
     record.words[0] = 1
     caller.join(10)
