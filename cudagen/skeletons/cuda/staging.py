@@ -17,7 +17,7 @@ apart, and 32 neighbours, meet no bank more often than they must. What finds no 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
 
@@ -65,15 +65,24 @@ class Slots:
 
 
 def fitting(walk: Walk, root: ir.Space, width: int, room: int) -> int:
-    """The items that a thread has, or half as many: the slots of more would not find room."""
-    wanted = slots_of(walk, root, 0, frozenset(step.name for step in walk.steps), True, room)
+    """The items that a thread has, or half as many: the slots of more would not find room. Those of terms play no part:
+    how a row's elements are added up does not depend on where they lie."""
+    wanted = with_terms(walk, root, 0, frozenset(step.name for step in walk.steps), True, room, {})
     return width if wanted.size(width * THREADS) <= room else max(width // 2, 1)
 
 
 def slots_of(walk: Walk, root: ir.Space, items: int, active: frozenset[str], writing: bool, room: int) -> Slots:
-    """The slots of what these steps read, and store if they are `writing`, as far as there is room for these."""
+    """The slots of what these steps read, and store if they are `writing`, as far as there is room for these. Terms
+    have slots where all find room."""
+    wanted = with_terms(walk, root, 0, active, writing, room, dict(computed_before(walk, root, active)))
+    return wanted if wanted.size(items) <= room else with_terms(walk, root, items, active, writing, room, {})
+
+
+def with_terms(walk: Walk, root: ir.Space, items: int, active: frozenset[str], writing: bool, room: int,
+               terms: Mapping[str, str]) -> Slots:
+    """The slots, with those of these terms, which have these types."""
     slots = Slots()
-    for step, type_ in computed_before(walk, root, active):
+    for step, type_ in terms.items():
         slots = added(slots, items, step, type_, None, "computed", room)
     for array in own_reads(walk, root, active - slots.computed.keys()):
         slots = added(slots, items, array, base_of(walk, array), None, "inputs", room)
