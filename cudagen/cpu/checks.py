@@ -29,7 +29,7 @@ from nessie.cudagen.cpu.row_loops import divides, in_order, lanes, names_of_read
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.nodes import Exp, For, Function, If, Load, Name, Return, Set, Stmt, Store, Var, While
-from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, names, parts, statements
+from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, names, parts, statements, with_blocks
 
 FAILED = Name("failed")
 MISSED = Name("missed.")        # no name of the text has a point
@@ -86,9 +86,7 @@ def changed(statement: Stmt, misses: Iterator[Name], read: frozenset[str]) -> li
     """The statement, of whose innermost loops each round only says whether it fails. `read`: the names of what the
     function has read."""
     if not isinstance(statement, For) or any(isinstance(s, For | While | Return) for s in statements(statement.body)):
-        blocks = {name: tuple([new for s in block for new in changed(s, misses, read)])
-                  for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
-        return [updated(statement, **blocks)]
+        return [with_blocks(statement, lambda inner: changed(inner, misses, read))]
     if not records(statement.body) or in_order(statement, read) or is_scalar(statement):
         return [statement]
     miss = next(misses)

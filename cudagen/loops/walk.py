@@ -1,9 +1,9 @@
 """Walks over the statements of a loops function, at any depth, and over their expressions."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from nessie.base.parts import Parts
+from nessie.base.parts import Parts, updated
 from nessie.cudagen.loops.nodes import (
     Atomic,
     Call,
@@ -33,6 +33,13 @@ parts = EXPRESSIONS.inside
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """At any depth."""
     return (inner for statement in body for inner in BODIES.inside(statement))
+
+
+def with_blocks(statement: Stmt, change: Callable[[Stmt], Iterable[Stmt]]) -> Stmt:
+    """The statement, each of whose own blocks has, for each of its statements, those that it is changed to."""
+    blocks = {name: tuple([new for s in block for new in change(s)])
+              for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
+    return updated(statement, **blocks)
 
 
 def expressions(statement: Stmt) -> tuple[Exp, ...]:

@@ -36,7 +36,7 @@ from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import COSTLY
 from nessie.cudagen.loops.marks import all_marked, marked, with_marks
 from nessie.cudagen.loops.nodes import Exp, For, Function, If, Let, Load, Name, Op, Set, Shared, Stmt, Store, Var
-from nessie.cudagen.loops.walk import bound_names, expressions, names, parts, read_names, statements
+from nessie.cudagen.loops.walk import bound_names, expressions, names, parts, read_names, statements, with_blocks
 from nessie.cudagen.skeletons.cpu.lanes import LANES
 
 STRIPS = (4 * LANES, LANES)     # elements at a time: enough additions that do not wait for each other; what is left
@@ -74,9 +74,7 @@ class Rewriter:
     def changed(self, statement: Stmt) -> list[Stmt]:
         if isinstance(statement, For) and (found := Elements.of(statement)) is not None:
             return self.strips(found)
-        blocks = {name: tuple([new for s in block for new in self.changed(s)])
-                  for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
-        return [updated(statement, **blocks)] if blocks else [statement]
+        return [with_blocks(statement, self.changed)]
 
     def strips(self, elements: Elements) -> list[Stmt]:
         loop, mark = elements.loop, f".f{next(self.numbers)}"

@@ -22,7 +22,7 @@ from itertools import count
 from nessie.base.parts import updated
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.nodes import Const, Exp, For, Function, Let, Load, Name, Op, Prefetch, Set, Stmt
-from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, names, parts, statements
+from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, names, parts, statements, with_blocks
 
 AHEAD = 8                       # rows
 LARGEST = 16                    # parts of a place's expression
@@ -35,24 +35,23 @@ def with_rows_ahead(function: Function) -> Function:
 
 
 def changed(statement: Stmt, numbers: Iterator[int]) -> list[Stmt]:
-    if isinstance(statement, For) and statement.step == integer(1) and (start := start_of(statement)) is not None:
-        if places := first_places(statement, start):
-            mark = f".a{next(numbers)}"
-            row, ahead, last = Name(statement.index), Name(f"ahead{mark}"), Name(f"last{mark}")
-            asks = [Prefetch(array, replaced(index, {row: ahead})) for array, index in places]
-            nearest = Let(ahead.name, "int", op("min", op("+", row, integer(AHEAD)), last))
-            return [Let(last.name, "int", op("-", statement.high, integer(1))),
-                    updated(statement, body=(nearest, *asks, *statement.body))]
+    if not isinstance(statement, For) or (start := start_of(statement)) is None:
+        return [with_blocks(statement, lambda inner: changed(inner, numbers))]
+    places = first_places(statement, start)
+    if not places:
         return [statement]
-    blocks = {name: tuple([new for s in block for new in changed(s, numbers)])
-              for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
-    return [updated(statement, **blocks)]
+    mark = f".a{next(numbers)}"
+    row, ahead, last = Name(statement.index), Name(f"ahead{mark}"), Name(f"last{mark}")
+    asks = [Prefetch(array, replaced(index, {row: ahead})) for array, index in places]
+    nearest = Let(ahead.name, "int", op("min", op("+", row, integer(AHEAD)), last))
+    return [Let(last.name, "int", op("-", statement.high, integer(1))),
+            updated(statement, body=(nearest, *asks, *statement.body))]
 
 
 def start_of(rows: For) -> Name | None:
-    """Where a row begins among all elements, if an array says so first of all."""
+    """Where a row begins among all elements, if the loop goes from row to row, and an array says so first of all."""
     match rows.body:
-        case (Let(start, "int", Load(_, Name(rows.index))), *_):
+        case (Let(start, "int", Load(_, Name(rows.index))), *_) if rows.step == integer(1):
             return Name(start)
     return None
 

@@ -35,7 +35,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 
-from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.cudagen.cpu.checks import FAILED
 from nessie.cudagen.cpu.machine_code import features
@@ -64,7 +63,7 @@ from nessie.cudagen.loops.nodes import (
     While,
 )
 from nessie.cudagen.loops.typing import Scope, type_of
-from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, parts, read_names, statements
+from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, parts, read_names, statements, with_blocks
 from nessie.cudagen.skeletons.cpu.lanes import LANES
 from nessie.lambda_cu.ops import OPERATION, ROWS
 
@@ -235,9 +234,7 @@ class Rewriter:
     def changed(self, statement: Stmt) -> list[Stmt]:
         if isinstance(statement, For) and (at := self.call_in(statement)) is not None:
             return self.by_strips(statement, at)
-        blocks = {name: tuple([new for s in block for new in self.changed(s)])
-                  for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
-        return [updated(statement, **blocks)]
+        return [with_blocks(statement, self.changed)]
 
     def call_in(self, loop: For) -> int | None:
         """Where in the loop's body is a call that a strip of elements can do together? What is computed before it is
