@@ -23,7 +23,7 @@ PIECE = 64                      # chunks a call at most, so that an interrupt is
 TURN = 5_000_000                # nanoseconds of work, about, between which the caller lets Python have a look
 FOR_EVER = (1 << 63) - 1
 CLOCK = getattr(time, "CLOCK_MONOTONIC", 0)
-YIELDS = 200                    # times that a helper looks for work before it sleeps
+YIELDS = 200                    # times that who waits looks before it sleeps
 LINE = 8                        # words of a cache line
 SYSTEM = 16                     # words that hold a mutex or a condition of any system
 SETS = 16                       # words of a set of processors
@@ -47,6 +47,56 @@ declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @sched_yield()
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i32 @clock_gettime(i32, ptr)
+"""
+
+WAIT = """
+; Waits until the word is the value, or (not `same`) is another: yields the processor a while, then sleeps on the
+; condition, counted among those who do. Whether it slept.
+define internal i1 @await(ptr %team, ptr %word, i64 %value, i1 %same, ptr %counter, ptr %condition) {{
+entry:
+{mutex}
+  br label %look
+look:
+  %times = phi i64 [ 0, %entry ], [ %again, %yield ]
+  %now = load atomic i64, ptr %word seq_cst, align 8
+  %equal = icmp eq i64 %now, %value
+  %met = icmp eq i1 %equal, %same
+  br i1 %met, label %awake, label %patient
+patient:
+  %tired = icmp eq i64 %times, {YIELDS}
+  br i1 %tired, label %lie, label %yield
+yield:
+  call i32 @sched_yield()
+  %again = add i64 %times, 1
+  br label %look
+lie:
+  call i32 @pthread_mutex_lock(ptr %mutex)
+  %fell = atomicrmw add ptr %counter, i64 1 seq_cst
+  br label %still
+still:
+  %late = load atomic i64, ptr %word seq_cst, align 8
+  %alike = icmp eq i64 %late, %value
+  %over = icmp eq i1 %alike, %same
+  br i1 %over, label %rise, label %sleep
+sleep:
+  call i32 @pthread_cond_wait(ptr %condition, ptr %mutex)
+  br label %still
+rise:
+  %rose = atomicrmw sub ptr %counter, i64 1 seq_cst
+  call i32 @pthread_mutex_unlock(ptr %mutex)
+  ret i1 true
+awake:
+  ret i1 false
+}}
+
+; Wakes who sleeps on the condition.
+define internal void @ring(ptr %team, ptr %condition) {{
+{mutex}
+  call i32 @pthread_mutex_lock(ptr %mutex)
+  call i32 @pthread_cond_broadcast(ptr %condition)
+  call i32 @pthread_mutex_unlock(ptr %mutex)
+  ret void
+}}
 """
 
 WORK = """
@@ -116,7 +166,7 @@ declare i64 @llvm.umin.i64(i64, i64)
 
 SHARE = """
 define i64 @share(ptr %team, ptr %code, ptr %given, i64 %all, i64 %count, ptr %word) {{
-{mutex, bell, generation, gate, next, sleeping, function, words, chunks, pieces, interrupt, left}
+{bell, generation, gate, next, sleeping, function, words, chunks, pieces, interrupt, left}
   store ptr %code, ptr %function
   store ptr %given, ptr %words
   store i64 %all, ptr %chunks
@@ -131,9 +181,7 @@ define i64 @share(ptr %team, ptr %code, ptr %given, i64 %all, i64 %count, ptr %w
   br i1 %some, label %ring, label %go
 ring:
   call void @alone(ptr %team)
-  call i32 @pthread_mutex_lock(ptr %mutex)
-  call i32 @pthread_cond_broadcast(ptr %bell)
-  call i32 @pthread_mutex_unlock(ptr %mutex)
+  call void @ring(ptr %team, ptr %bell)
   br label %go
 go:
   %more = call i64 @go_on(ptr %team)
@@ -142,7 +190,7 @@ go:
 
 define i64 @go_on(ptr %team) {{
 entry:
-{mutex, ended, gate, waiting, left}
+{ended, gate, waiting, left}
   %open = load atomic i64, ptr %gate seq_cst, align 8
   %over = icmp eq i64 %open, {SHUT}
   br i1 %over, label %end, label %go
@@ -156,33 +204,7 @@ later:
   ret i64 1
 shut:
   %were = atomicrmw or ptr %gate, i64 {SHUT} seq_cst
-  br label %look
-look:
-  %times = phi i64 [ 0, %shut ], [ %again, %yield ]
-  %inside = load atomic i64, ptr %gate seq_cst, align 8
-  %empty = icmp eq i64 %inside, {SHUT}
-  br i1 %empty, label %end, label %patient
-patient:
-  %tired = icmp eq i64 %times, {YIELDS}
-  br i1 %tired, label %wait, label %yield
-yield:
-  call i32 @sched_yield()
-  %again = add i64 %times, 1
-  br label %look
-wait:
-  call i32 @pthread_mutex_lock(ptr %mutex)
-  store atomic i64 1, ptr %waiting seq_cst, align 8
-  br label %still
-still:
-  %there = load atomic i64, ptr %gate seq_cst, align 8
-  %gone = icmp eq i64 %there, {SHUT}
-  br i1 %gone, label %through, label %sleep
-sleep:
-  call i32 @pthread_cond_wait(ptr %ended, ptr %mutex)
-  br label %still
-through:
-  store atomic i64 0, ptr %waiting seq_cst, align 8
-  call i32 @pthread_mutex_unlock(ptr %mutex)
+  %slept = call i1 @await(ptr %team, ptr %gate, i64 {SHUT}, i1 true, ptr %waiting, ptr %ended)
   br label %end
 end:
   ret i64 0
@@ -192,43 +214,19 @@ end:
 SERVE = """
 define ptr @serve(ptr %team) {{
 entry:
-{mutex, bell, ended, generation, gate, sleeping, waiting, closing}
+{bell, ended, generation, gate, sleeping, waiting, closing}
   %own = alloca [2 x i64]
   %stop = getelementptr i64, ptr %own, i64 1
   br label %idle
 idle:
   %seen = phi i64 [ 0, %entry ], [ %new, %enter ], [ %new, %left ], [ %new, %ring ]
-  br label %look
-look:
-  %times = phi i64 [ 0, %idle ], [ %again, %yield ]
-  %now = load atomic i64, ptr %generation seq_cst, align 8
-  %opened = icmp ne i64 %now, %seen
-  br i1 %opened, label %begin, label %patient
-patient:
-  %tired = icmp eq i64 %times, {YIELDS}
-  br i1 %tired, label %lie, label %yield
-yield:
-  call i32 @sched_yield()
-  %again = add i64 %times, 1
-  br label %look
-lie:
-  call i32 @pthread_mutex_lock(ptr %mutex)
-  %fell = atomicrmw add ptr %sleeping, i64 1 seq_cst
-  br label %still
-still:
-  %late = load atomic i64, ptr %generation seq_cst, align 8
-  %rung = icmp ne i64 %late, %seen
-  br i1 %rung, label %rise, label %sleep
-sleep:
-  call i32 @pthread_cond_wait(ptr %bell, ptr %mutex)
-  br label %still
+  %slept = call i1 @await(ptr %team, ptr %generation, i64 %seen, i1 false, ptr %sleeping, ptr %bell)
+  br i1 %slept, label %rise, label %begin
 rise:
-  %rose = atomicrmw sub ptr %sleeping, i64 1 seq_cst
-  call i32 @pthread_mutex_unlock(ptr %mutex)
   call void @spread(ptr %team)
   br label %begin
 begin:
-  %new = phi i64 [ %now, %look ], [ %late, %rise ]
+  %new = load atomic i64, ptr %generation seq_cst, align 8
   %told = load atomic i64, ptr %closing seq_cst, align 8
   %closed = icmp ne i64 %told, 0
   br i1 %closed, label %end, label %approach
@@ -256,9 +254,7 @@ left:
   %waits = icmp ne i64 %caller, 0
   br i1 %waits, label %ring, label %idle
 ring:
-  call i32 @pthread_mutex_lock(ptr %mutex)
-  call i32 @pthread_cond_broadcast(ptr %ended)
-  call i32 @pthread_mutex_unlock(ptr %mutex)
+  call void @ring(ptr %team, ptr %ended)
   br label %idle
 end:
   ret ptr null
@@ -294,12 +290,10 @@ end:
 
 define void @close(ptr %team, i64 %helpers) {{
 entry:
-{mutex, bell, generation, closing}
+{bell, generation, closing}
   store atomic i64 1, ptr %closing seq_cst, align 8
   %was = atomicrmw add ptr %generation, i64 1 seq_cst
-  call i32 @pthread_mutex_lock(ptr %mutex)
-  call i32 @pthread_cond_broadcast(ptr %bell)
-  call i32 @pthread_mutex_unlock(ptr %mutex)
+  call void @ring(ptr %team, ptr %bell)
   %threads = getelementptr i64, ptr %team, i64 {THREADS}
   br label %look
 look:
@@ -404,7 +398,7 @@ define internal void @spread(ptr %team) {{
 def text() -> str:
     """The team in LLVM's text, for this system."""
     moves = SPREAD if sys.platform == "linux" else STAYING
-    return DECLARED + "".join(written(part) for part in (moves, WORK, SHARE, SERVE, BOUNDS))
+    return DECLARED + "".join(written(part) for part in (moves, WAIT, WORK, SHARE, SERVE, BOUNDS))
 
 
 def written(part: str) -> str:
