@@ -188,7 +188,7 @@ def measured(world: World, pattern: typed.Pattern, value: Callable[[], Any]) -> 
 
 @dataclass(frozen=True)
 class Running:
-    """What is under way: calls, how many of them, and elements."""
+    """What is under way where an element fails: calls, how many of them, and elements."""
     calls: tuple[Call, ...]
     nested: int
     positions: tuple[int, ...]
@@ -281,7 +281,7 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
     world.charge(1 + len(sources[0]))
     outer, start, deepest, drew = world.state, world.depth, world.depth, False
     results, is_own = Made(), user_span(each.origin[:1]) is not None
-    here = Running.of(world)
+    calls, nested, around, own = len(world.calls), world.nested, len(world.effects.positions), len(world.elements)
     failed: tuple[StepFailed, Running] | None = None
     for position, elements in enumerate(zip(*sources, strict=True)):
         found: Locals = {}
@@ -303,15 +303,13 @@ def evaluate_each(world: World, each: typed.Each, scope: Scope) -> list[Any]:
                 break
             if failed is None or error.at < failed[0].at:
                 failed = error, Running.of(world)
-            here.again(world)
-            continue
+            del world.calls[calls:]
+            world.nested = nested
         deepest, drew = max(deepest, world.depth), drew or world.state != first
-        world.effects.positions.pop()
-        if is_own:
-            world.elements.pop()
+        del world.effects.positions[around:], world.elements[own:]
     if failed is not None:
         failed[1].again(world)
-        if not here.positions:
+        if not around:
             world.effects.drop_after(failed[0].at[0])
         raise failed[0]
     world.state, world.depth = state_after(outer) if drew else outer, deepest
