@@ -232,6 +232,32 @@ def test_ctrl_c_asks_what_knows_how_to_end(ctrl_c: None) -> None:
     stop_alarm()
 
 
+class Lingering:
+    """An object whose end takes until an exception comes, and drops it."""
+
+    def __del__(self) -> None:
+        while True:
+            pass
+
+
+def test_the_time_is_up_where_python_drops_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    tell = told.append
+    monkeypatch.setattr(sys, "unraisablehook", tell)
+    goes_on = []
+
+    def work() -> bool:
+        lingering = Lingering()
+        del lingering
+        goes_on.append(True)
+        return until(lambda: False)
+
+    with pytest.raises(NessieError, match=r"it took longer than 0\.1 s"):
+        run_deep(work, Deadline(0.1, ""))
+    hook: object = sys.unraisablehook
+    assert goes_on and not told and not deep.left_working() and hook is tell
+
+
 def test_work_that_does_not_hear_is_left_to_itself(ctrl_c: None) -> None:
     start = time.monotonic()
     deaf = threading.Event()

@@ -44,6 +44,7 @@ _lock = across_forks(threading.Lock(), last=True)
 _interrupts: list[tuple[int | None, Callable[[], None]]] = []      # with the threads that they are for
 _at_work: list[Task] = []       # those that have begun and not ended, for which the recursion limit is high
 _usual_limit = 0                # what it was before them
+_usual_hook = sys.unraisablehook                        # likewise
 _idle: list[Worker] = []
 
 
@@ -107,11 +108,11 @@ def next_part(*places: tuple[Span, str]) -> None:
 class Task:
     """Work for a thread. `ended` is an event, because a join cannot be resumed after a Ctrl-C. `began`: the start, by
     time.monotonic; `limits`: the deadlines of the work and of its parts; `struck`: the thread was given an exception;
-    `due`: one that may not have come yet; `waited`: somebody waits for the work."""
+    `due`: one that may not have come yet; `dropped`: one came to nothing; `waited`: somebody waits for the work."""
 
     def __init__(self, body: Callable[[], None]) -> None:
         self.body, self.ended, self.waited = body, threading.Event(), True
-        self.struck = self.due = False
+        self.struck = self.due = self.dropped = False
         self.began: float | None = None
         self.limits: list[Deadline] = []
         self.worker: Worker | None = None
@@ -128,7 +129,7 @@ class Task:
         with _lock:
             meant = limit is None or (limit in self.limits and limit.passed() and not limit.told)
             if self.worker is not None and self in _at_work and meant:
-                self.struck = self.due = True
+                self.struck, self.due, self.dropped = True, True, False
                 give_exception(self.worker.number, error)
 
     def forget(self, limit: Deadline) -> None:
@@ -185,14 +186,15 @@ class Worker:
 
     def begin(self, task: Task) -> bool:
         """Begin the task; from here on it may be struck. Return False if it must not begin."""
-        global _usual_limit
+        global _usual_limit, _usual_hook
         with _lock:
             begins = task.began is None and task.waited
             if begins:
                 _thread.task, task.began = task, time.monotonic()
                 if not _at_work:
-                    _usual_limit = sys.getrecursionlimit()
+                    _usual_limit, _usual_hook = sys.getrecursionlimit(), sys.unraisablehook
                     sys.setrecursionlimit(RECURSION_LIMIT)
+                    sys.unraisablehook = ignored
                 _at_work.append(task)
         return begins
 
@@ -203,12 +205,29 @@ class Worker:
             if task in _at_work:
                 _at_work.remove(task)
                 if not _at_work:
-                    sys.setrecursionlimit(_usual_limit)
+                    as_usual()
             short = task.began is not None and time.monotonic() - task.began < LONG
             self.stays = short and not task.struck and len(_idle) < MOST_IDLE
             if self.stays:
                 _idle.append(self)
             task.ended.set()
+
+
+def ignored(exception: sys.UnraisableHookArgs) -> None:
+    """Ask for another exception instead of one that was to end the work and came where none can be raised, for example
+    in a weak reference's callback. Others are told as usual."""
+    task: Task | None = getattr(_thread, "task", None)
+    if task and task.struck and issubclass(exception.exc_type, STRIKES):
+        task.due, task.dropped = False, True
+    else:
+        _usual_hook(exception)
+
+
+def as_usual() -> None:
+    """Set back what is set while there is work."""
+    sys.setrecursionlimit(_usual_limit)
+    if sys.unraisablehook is ignored:
+        sys.unraisablehook = _usual_hook
 
 
 def nothing() -> None:
@@ -228,7 +247,7 @@ def alone() -> None:
     """Keep only the task of the forking thread: a forked process has no other thread."""
     there = [task for task in _at_work if task is getattr(_thread, "task", None)]
     if _at_work and not there:
-        sys.setrecursionlimit(_usual_limit)
+        as_usual()
     _at_work[:] = there
     _idle.clear()
     _interrupts.clear()
@@ -334,7 +353,8 @@ class Waiting:
             raise self.interrupt
         if self.late is self.limit and since > (2 * LATE if self.limit.told else LATE):
             raise self.limit.error()
-        if (self.interrupt or self.late) and since > self.insists and now - self.struck > AGAIN:
+        if (self.interrupt or self.late) and since > self.insists and (
+                self.task.dropped or now - self.struck > AGAIN):
             self.struck = now
             if self.interrupt:
                 self.task.strike(KeyboardInterrupt)
