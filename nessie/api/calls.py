@@ -18,7 +18,8 @@ from weakref import WeakSet
 
 import numpy as np
 
-from nessie.api.plans import PATIENCE, Callers, Kinds, Names, Plan, Take, taking
+from nessie.api.lengths import check_result
+from nessie.api.plans import MOST, PATIENCE, Callers, Kinds, Names, Plan, Take, taking, taking_in_form
 from nessie.api.values.results import check_leaves
 from nessie.api.values.sequences import check_offsets
 from nessie.api.values.taking import Taken
@@ -34,6 +35,7 @@ from nessie.cudagen.host.nodes import Compute, Invoke, Perform
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.lambda_cu.parts import children, subexpressions
+from nessie.lengths.told import Told
 from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import erase
@@ -43,6 +45,7 @@ from nessie.session.calling import tuple_of
 from nessie.session.progress import progress_of_call, types_python
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
+from nessie.syntax.types import tells_lengths
 from nessie.typing import infer
 from nessie.typing import nodes as typed
 from nessie.typing.environment import Entry, Environment, pattern_type
@@ -54,6 +57,8 @@ if TYPE_CHECKING:
 
 COMPILING = STEADY                  # a fork waits for who compiles
 ALL: WeakSet[Calls] = WeakSet()
+Key = tuple[str, syntax.TypeExp | None, Kinds]          # of a plan: a function, the type that is asked for, arguments
+
 SHALLOW = 100                   # nested expressions that any thread's stack has room for
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
 
@@ -127,7 +132,7 @@ class Calls:
     memory: Memory = field(default_factory=Memory)
     performing: AbstractContextManager[Any] = field(default_factory=threading.RLock)    # what prints may call again
     found_free: dict[str, tuple[int, float]] = field(default_factory=dict)
-    plans: dict[tuple[str, Kinds], Plan | int | None] = field(default_factory=dict)  # int: calls until there may be one
+    plans: dict[Key, Plan | int | None] = field(default_factory=dict)       # int: calls until there may be one
 
     def call(self, function: str, taken: Taken, target: str, limit: Deadline = NEVER) -> tuple[Any, Type, list[Any]]:
         """The flat result, its type, and the values of top-level variables whose memory it may share."""
@@ -295,9 +300,9 @@ class Calls:
 
     # The same calls again ------------------------------------------------------------------------
 
-    def plan_for(self, function: str, kinds: Kinds) -> Plan | None:
-        """The plan of calls with arguments of these kinds, if there is one, and nobody watches."""
-        plan = self.plans.get((function, kinds))
+    def plan_for(self, key: Key) -> Plan | None:
+        """The plan of calls of this key, if there is one, and nobody watches."""
+        plan = self.plans.get(key)
         return plan if isinstance(plan, Plan) and not types_python() else None
 
     def call_again(self, plan: Plan, names: Names, taken: Callable[[], Taken]) -> Names:
@@ -307,32 +312,48 @@ class Calls:
         except Exception as error:
             raise self.told(error, plan.found, taken, self.session.target.world.seed) from error.__cause__
 
-    def called(self, plans: dict[tuple[str, Kinds], Plan | int | None], function: str, kinds: Kinds,
-               given: Sequence[Any], taken: Taken, target: str) -> None:
-        """Note a call of these kinds that went well; the last of a few makes the plan. `plans` are those that there
-        were before it: another thread may have defined the function anew."""
-        count = plans.get((function, kinds), PATIENCE)
-        found = self.typed.get((function, taken.types, taken.names))
+    def called(self, plans: dict[Key, Plan | int | None], key: Key, given: Sequence[Any], taken: Taken, target: str,
+               told: Told | None) -> None:
+        """Note a call of this key that went well; the last of a few makes the plan. `plans` are those that there were
+        before it: another thread may have defined the function anew. `told`: where types tell lengths, what the call
+        has told of them."""
+        count = plans.get(key, PATIENCE)
+        found = self.typed.get((key[0], taken.types, taken.names))
         if not isinstance(count, int) or found is None or self.limits.seconds is not None:
             return
-        plans[function, kinds] = count - 1
+        if len(plans) >= MOST and key not in plans:
+            plans.clear()
+        plans[key] = count - 1
         if count == 1:
             arguments = found.arguments(taken.values)
             compiled = found.compiled.get((found.layouts(arguments), target))
-            plans[function, kinds] = None if compiled is None else self.planned(found, compiled, given, arguments)
+            plans[key] = None if compiled is None else self.planned(found, compiled, given, arguments, key[0], told)
 
-    def planned(self, found: Typed, compiled: Compiled, given: Sequence[Any], arguments: Sequence[Any]) -> Plan | None:
+    def planned(self, found: Typed, compiled: Compiled, given: Sequence[Any], arguments: Sequence[Any], function: str,
+                told: Told | None) -> Plan | None:
         """The plan of calls like this one, in which the values `given` became the program's `arguments`."""
         order = [p.number for p in found.parameters if isinstance(p, Number)]
         if compiled.alone or not compiled.shallow or len(order) < len(found.parameters):
             return None
         takes: list[Take] = []
         for number, argument, type_ in zip(order, arguments, found.types, strict=True):
-            take = taking(given[number], argument, type_, self.session.environment.widths)
+            value = given[number]
+            take = taking_in_form(value, argument, layout_of_value(type_, argument)) \
+                if told is not None and isinstance(value, np.ndarray) else \
+                taking(value, argument, type_, self.session.environment.widths)
             if take is None:
                 return None
             takes.append(take)
-        return Plan(found, order, takes, found.result, self.callers_of(compiled))
+        return Plan(found, order, takes, found.result, self.callers_of(compiled),
+                    None if told is None else self.result_check(function, told, found.result))
+
+    def result_check(self, function: str, told: Told, type_: Type) -> Callable[[Any], None] | None:
+        """What raises NessieError for a result that is not as long as the function's type tells, where the arguments
+        have told this. None: it tells nothing."""
+        declared = self.session.declared(function)
+        if declared is None or not tells_lengths(declared.result):
+            return None
+        return lambda value: check_result(declared.result, told.copy(), value, type_)
 
     def callers_when_often(self, compiled: Compiled) -> Callers | None:
         """The callers, from some call on, of what can have them; none where somebody watches or copies count."""

@@ -1,8 +1,10 @@
 """Calls that have been made before: what a call with arguments of the same kinds needs not find out again.
 
 A function's result is typed, compiled and laid out by the kinds of its arguments alone, if these are scalars, texts,
-and arrays that the program reads where they lie, in Nested and Tuples too: by Python's types, dtypes and dimensions. A
-Plan knows what becomes of each argument, has the program on machines of native code (nessie.cudagen.native.calling),
+and arrays that the program reads where they lie, in Nested and Tuples too: by Python's types, dtypes and dimensions.
+Where types tell lengths (nessie.lengths), shapes and ints count, too: then each call has the lengths of the first.
+
+A Plan knows what becomes of each argument, has the program on machines of native code (nessie.cudagen.native.calling),
 and knows how the result is read. It is made when the same kinds have come a few times, of calls that need no other
 thread, have no effects, and run on the CPU. Other arguments of such calls, as lists, are converted each time
 (nessie.api.values), and run on the same machines (Callers). What does not fit is left to nessie.api.calls.
@@ -23,15 +25,17 @@ from nessie.base.widths import Widths
 from nessie.cudagen.host.device import Array
 from nessie.cudagen.host.memory import Memory, view
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import from_names
+from nessie.lambda_cu.layout import from_names, to_names
 
 if TYPE_CHECKING:
     from nessie.cudagen.native.calling import Caller
 
 PATIENCE = 20                   # calls of one kind before they get a plan
+MOST = 400                      # kinds that are known at once
 SIMPLE = (int, float, bool, str)
 
-Kinds = tuple[Any, ...]         # of arguments: a type, an array's dtype or (dimensions, dtype), of parts (type, kinds)
+Kinds = tuple[Any, ...]         # of arguments: a type, an array's dtype or (dimensions, dtype), of parts (type, kinds),
+                                # where lengths are told (shape, dtype) and (type, value)
 Names = list[Any]
 Take = Callable[[Any], Names | None]        # None: the value is not what it seemed
 
@@ -56,6 +60,23 @@ def kinds_of(given: Sequence[Any]) -> Kinds | None:
             return None
         kinds.append(kind)
     return tuple(kinds)
+
+
+def kinds_with_lengths(given: Sequence[Any]) -> Kinds | None:
+    """The kinds of arguments that tell all lengths; None: one tells them by what it contains."""
+    kinds = kinds_of(given)
+    if kinds is None:
+        return None
+    found: list[Any] = []
+    for value, kind in zip(given, kinds):
+        if kind is int or kind is bool:
+            kind = kind, value
+        elif isinstance(value, np.ndarray):
+            kind = value.shape, value.dtype
+        elif kind is not float:
+            return None
+        found.append(kind)
+    return tuple(found)
 
 
 class Callers:
@@ -94,11 +115,13 @@ class Callers:
 
 class Plan:
     """`found` is the function at its types, `callers` run it. `order`: the numbers of the arguments that the program
-    takes; `takes` makes their names' contents."""
+    takes; `takes` makes their names' contents. `check` raises NessieError for a result that is not as long as its type
+    tells; None: it tells nothing."""
 
-    def __init__(self, found: Any, order: Sequence[int], takes: Sequence[Take], type_: Type, callers: Callers) -> None:
-        self.found, self.order, self.takes, self.callers = found, order, takes, callers
-        self.result = self.result_for(callers.layout, type_)
+    def __init__(self, found: Any, order: Sequence[int], takes: Sequence[Take], type_: Type, callers: Callers,
+                 check: Callable[[Any], None] | None = None) -> None:
+        self.found, self.order, self.takes, self.callers, self.check = found, order, takes, callers, check
+        self.result = self.result_for(callers.layout, type_) if check is None else None
 
     def names(self, given: Sequence[Any]) -> Names | None:
         """The contents of the names of the program's arguments; None: an argument is not what it seemed."""
@@ -135,6 +158,18 @@ def taking(value: Any, argument: Any, type_: Type, widths: Widths) -> Take | Non
         return partial(real, widths)
     least, most = widths.min_int, widths.max_int
     return lambda given: [given] if least <= given <= most else None
+
+
+def taking_in_form(value: np.ndarray[Any, Any], argument: Any, layout: ir.Layout) -> Take | None:
+    """How an array of the shape of this one becomes the contents of names, if the value that it became reads its
+    elements where they lie: all but the elements stay as they are. None: it does not."""
+    names = to_names(argument, layout)
+    places = [place for place, name in enumerate(names) if isinstance(name, np.ndarray) and name.size
+              and (name.size, name.dtype, name.ctypes.data) == (value.size, value.dtype, value.ctypes.data)]
+    if len(places) != 1:
+        return None
+    before, after = names[:places[0]], names[places[0] + 1:]
+    return lambda array: [*before, array.reshape(-1), *after]
 
 
 def character(given: str) -> Names | None:

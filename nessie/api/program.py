@@ -12,10 +12,10 @@ from nessie.activity import Activity
 from nessie.api.calls import COMPILING, Calls
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
-from nessie.api.lengths import check_result, in_form, vectors
+from nessie.api.lengths import in_form, vectors
 from nessie.api.options import Options, a_text, check_target
 from nessie.api.parameters import arranged
-from nessie.api.plans import kinds_of
+from nessie.api.plans import kinds_of, kinds_with_lengths
 from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.results import Results
@@ -143,30 +143,34 @@ class Program:
     def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None,
               asked: syntax.TypeExp | None = None) -> Any:
         target = check_target(target or self._options.target)
-        simple = target == "cpu" and not named and asked is None and self._session.declared(function) is None
-        kinds = kinds_of(given) if simple else None
+        tells = asked is not None or self._session.declared(function) is not None
+        kinds = None if target != "cpu" or named else kinds_with_lengths(given) if tells else kinds_of(given)
         if kinds is None:
-            return self._called(function, given, named, target, asked)[0]
-        plan = self._calls.plan_for(function, kinds)
+            return self._called(function, given, named, target, asked, Told())[0]
+        key = function, asked, kinds
+        plan = self._calls.plan_for(key)
         names = None if plan is None else plan.names(given)
         if plan is None or names is None:
-            plans = self._calls.plans
-            result, arguments = self._called(function, given, named, target)
-            self._calls.called(plans, function, kinds, given, arguments, target)
+            plans, told = self._calls.plans, Told()
+            result, arguments = self._called(function, given, named, target, asked, told)
+            self._calls.called(plans, key, given, arguments, target, told if tells else None)
             return result
-        held = self._calls.call_again(plan, names, lambda: self._taken(function, given))
+        held = self._calls.call_again(plan, names, lambda: self._taken(function, given, asked=asked))
         if plan.result is not None:
             return plan.result(held)
-        return self._results([]).value(f"what {function} gives", plan.callers.flat_result(held), plan.found.result)
+        value = plan.callers.flat_result(held)
+        if plan.check is not None:
+            plan.check(value)
+        return self._results([]).value(f"what {function} gives", value, plan.found.result)
 
     def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str,
-                asked: syntax.TypeExp | None = None) -> tuple[Any, Taken]:
-        """The result of any call, and its arguments."""
-        limit, told = self._calls.limits.deadline(), Told()
+                asked: syntax.TypeExp | None, told: Told) -> tuple[Any, Taken]:
+        """The result of any call, and its arguments, which extend what is `told`."""
+        limit = self._calls.limits.deadline()
         arguments = self._taken(function, given, named, asked, told)
         result, type_, variables = self._calls.call(function, arguments, target, limit)
-        if (declared := self._session.declared(function)) is not None:
-            check_result(declared.result, told, result, type_)
+        if check := self._calls.result_check(function, told, type_):
+            check(result)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
         value = self._results(shared).value(f"what {function} gives", result, type_)
         return as_awkward(value) if arguments.awkward else value, arguments

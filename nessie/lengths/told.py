@@ -37,6 +37,10 @@ class Told:
         if name not in self.numbers:
             self.numbers[name], self.by[name] = number, by
 
+    def copy(self) -> Told:
+        """Return what is told so far, to be extended apart."""
+        return Told(dict(self.numbers), dict(self.by))
+
     def why(self, length: syntax.Exp) -> str:
         """Say what the names in a length stand for."""
         names = dict.fromkeys([name.name for name in names_in(length) if name.name in self.numbers])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nessie
-from nessie.api.plans import PATIENCE, Plan
+from nessie.api.plans import MOST, PATIENCE, Plan
 
 TEXT = """
 function twice(x) = 2 * x + 1;
@@ -41,7 +41,8 @@ def program() -> nessie.Program:
 
 
 def has_plan(program: nessie.Program, name: str) -> bool:
-    return any(isinstance(plan, Plan) for (function, _), plan in program._calls.plans.items() if function == name)
+    return any(isinstance(plan, Plan) for (function, _, _), plan in program._calls.plans.items()
+               if function == name)
 
 
 def often(program: nessie.Program, name: str, *arguments: Any) -> Any:
@@ -218,3 +219,87 @@ def test_narrow_programs_round() -> None:
     often(program, "twice", 5)
     with pytest.raises(nessie.NessieError, match="beyond 32 bits"):
         program.twice(1 << 40)
+
+
+# Lengths that types tell --------------------------------------------------------------------------
+
+LENGTHS = """
+function trmv(rows, x) : ([i < n => [float; i + 1]], [float; n]) -> [float; n]
+    = {sum({p * q : p in row; q in take(x, #row)}) : row in rows};
+function positive(v, x) : ([float; n], [float; m]) -> [float; m] = {e : e in v | e > 0.0};
+function totals(vv) : [[float]] -> [float] = {sum(v) : v in vv};
+function squares(v) = {x * x : x in v};
+"""
+
+
+@pytest.fixture
+def telling() -> nessie.Program:
+    return nessie.compile(LENGTHS)
+
+
+def triangle(n: int) -> tuple[Any, Any, Any]:
+    """A packed triangle, a vector, and their product."""
+    square, x = np.tril(np.arange(1.0, n * n + 1).reshape(n, n)), np.arange(n) + 0.5
+    return square[np.tril_indices(n)], x, square @ x
+
+
+def test_vectors_for_triangles(telling: nessie.Program) -> None:
+    for n in (2, 7, 1):
+        packed, x, product = triangle(n)
+        assert np.allclose(often(telling, "trmv", packed, x), product)
+        assert np.allclose(telling.trmv(2 * packed, x), 2 * product)
+    assert telling.trmv(np.zeros(0), np.zeros(0)).tolist() == []
+
+
+def test_squares_for_triangles(telling: nessie.Program) -> None:
+    _, x, product = triangle(5)
+    square = np.tril(np.arange(1.0, 26).reshape(5, 5)) + np.triu(np.full((5, 5), 9.0), 1)
+    assert np.allclose(often(telling, "trmv", square, x), product)
+    square[0, 0] = 3.0
+    assert telling.trmv(square, x)[0] == 1.5
+
+
+def test_lengths_that_differ_after_a_plan(telling: nessie.Program) -> None:
+    packed, x, _ = triangle(3)
+    often(telling, "trmv", packed, x)
+    with pytest.raises(nessie.NessieError, match=r"argument 1 has 6 elements, .* has 3 for n = 2"):
+        telling.trmv(packed, x[:2])
+    with pytest.raises(nessie.NessieError, match="argument 1 has 5 elements"):
+        telling.trmv(packed[:5], x)
+
+
+def test_results_are_compared_with_their_lengths_each_time(telling: nessie.Program) -> None:
+    two = np.zeros(2)
+    assert often(telling, "positive", np.array([1.0, -1.0, 2.0]), two).tolist() == [1.0, 2.0]
+    for _ in OFTEN:
+        with pytest.raises(nessie.NessieError, match="the result has 3 elements, and 2 are due"):
+            telling.positive(np.ones(3), two)
+    assert telling.positive(np.array([0.0, 5.0, 6.0]), two).tolist() == [5.0, 6.0]
+
+
+def test_types_that_are_asked_for(telling: nessie.Program) -> None:
+    """Each has plans of its own; types of the same text share them."""
+    vector, square = np.arange(6.0), np.arange(4.0).reshape(2, 2)
+    for _ in OFTEN:
+        assert telling.totals.at("[i < n => [float; i + 1]]")(vector).tolist() == [0.0, 3.0, 12.0]
+        assert telling.totals.at("[[float; 2]]")(vector).tolist() == [1.0, 5.0, 9.0]
+        assert telling.totals(square).tolist() == [1.0, 5.0]
+        assert telling.totals.at("[i < n => [float; i + 1]]")(square).tolist() == [0.0, 5.0]
+    plans = [plan for (function, _, _), plan in telling._calls.plans.items() if function == "totals"]
+    assert len(plans) == 4 and all(isinstance(plan, Plan) for plan in plans)
+
+
+def test_what_is_converted_has_no_plan(telling: nessie.Program) -> None:
+    _, x, product = triangle(3)
+    for given in ([[1.0], [4.0, 5.0], [7.0, 8.0, 9.0]], np.array([1, 4, 5, 7, 8, 9])):
+        for _ in OFTEN:
+            assert np.allclose(telling.trmv(given, x), product)
+    assert not has_plan(telling, "trmv")
+
+
+def test_few_kinds_are_known_at_once(telling: nessie.Program) -> None:
+    squares = telling.squares.at("[float; n]")
+    for n in range(2 * MOST):
+        assert len(squares(np.ones(n))) == n
+        assert len(telling._calls.plans) <= MOST
+    often(telling, "squares", np.ones(3))
