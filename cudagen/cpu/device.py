@@ -26,6 +26,7 @@ from nessie.base.records import dataclass
 from nessie.base.system.disk_cache import cached, find
 from nessie.base.system.forking import STEADY
 from nessie.base.values import DTYPES, OnDevice
+from nessie.base.widths import wide
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.sorting import SORTS
@@ -148,7 +149,7 @@ class Cpu(Launches):
 
     def read(self, array: Array, index: int) -> Scalar:
         value: Scalar = view(array)[index].item()
-        return chr(int(value)) if array.base == "char" else value
+        return chr(int(value)) if wide(array.base) == "char" else value
 
     def free(self, array: Array) -> None:
         self.memory.give(array)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.values import DTYPES
+from nessie.base.widths import wide
 from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.generate import generate
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
@@ -91,7 +92,7 @@ class Interpreted(ErrorWords):
 
     def read(self, array: Array, index: int) -> Scalar:
         value: Scalar = array.buffer[index].item()
-        return chr(int(value)) if array.base == "char" else value
+        return chr(int(value)) if wide(array.base) == "char" else value
 
     def free(self, array: Array) -> None:
         spoil(array.buffer)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 
 from nessie.base.text.layout import Doc, Mark, join, render
-from nessie.base.widths import WIDE, single
+from nessie.base.widths import WIDE, single, wide
 from nessie.cudagen.cpu.checks import AGAIN, editions, is_failure
 from nessie.cudagen.cpu.compaction import by_vectors, compaction_of
 from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
@@ -77,7 +77,8 @@ USUAL, SELDOM_CALLED = "#0", "#1"
 ATTRIBUTES = ("attributes #0 = { nounwind }", "attributes #1 = { cold noinline nounwind optnone }")
 ALIGNED = 64                    # bytes: as long as vectors get
 MEMORY = {**TYPES, "bool": "i8", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "i8",
-          "uint16": "i16", "uint32": "i32", "float32": "float"}
+          "uint16": "i16", "uint32": "i32", "float32": "float", "char8": "i8"}
+SIGNED = ("int32", "int16", "int8")
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
            ("exchange", "int"): "xchg", ("exchange", "float"): "xchg"}
 
@@ -462,7 +463,8 @@ class FunctionPrinter:
         if type_ == "float32":
             return self.widened(loaded)
         if type_ in WIDE:
-            return Value(self.emit(f"{'zext' if type_[0] == 'u' else 'sext'} {MEMORY[type_]} {loaded} to i64"), "int")
+            extended, full = "sext" if type_ in SIGNED else "zext", wide(type_)
+            return Value(self.emit(f"{extended} {MEMORY[type_]} {loaded} to {TYPES[full]}"), full)
         return Value(self.emit(f"icmp ne i8 {loaded}, 0") if type_ == "bool" else loaded, type_)
 
     def narrow(self, value: Value, type_: str) -> str:

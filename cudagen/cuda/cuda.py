@@ -362,7 +362,7 @@ class FunctionPrinter:
         if type_ == "float32":
             return as_double(place)
         if type_ in WIDE:
-            return Piece(f"({TYPES['int']}){place}", "int", UNARY)
+            return Piece(f"({TYPES[wide(type_)]}){place}", wide(type_), UNARY)
         return Piece(place, type_)
 
     def place(self, access: Access) -> str:

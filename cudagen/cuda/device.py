@@ -21,6 +21,7 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import Unsupported, user_span
 from nessie.base.values import DTYPES, OnDevice
+from nessie.base.widths import wide
 from nessie.cudagen.cuda.driver import Driver, Values
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.cuda.memory import Board, DeviceMemory
@@ -147,7 +148,7 @@ class Gpu(Launches):
         values = np.empty(1, DTYPES[array.base])
         self.driver.read(array.buffer.address + index * values.itemsize, values)
         value: Scalar = values[0].item()
-        return chr(int(value)) if array.base == "char" else value
+        return chr(int(value)) if wide(array.base) == "char" else value
 
     def free(self, array: Array) -> None:
         self.memory.give(array)

@@ -16,7 +16,7 @@ CALLED = re.compile(r"\w+(?=\()")
 TYPES = {"int": "long long", "float": "double", "bool": "bool", "char": "int"}
 ELEMENTS = {**TYPES, "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
             "uint16": "unsigned short", "uint32": "unsigned",
-            "float32": "float"}
+            "float32": "float", "char8": "unsigned char"}
 
 # How tightly C++ binds.
 SELECT, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, LESS, SHIFT, SUM, PRODUCT, UNARY, PRIMARY = range(13)

@@ -20,6 +20,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
+from nessie.base.widths import wide
 from nessie.cudagen.loops.meanings import MEANINGS, Scalar
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
@@ -367,7 +368,7 @@ class Machine:
         if element is None:
             raise LoopsError(f"{memory.name}[{index}] is read before it is set")
         value: Scalar = element if isinstance(memory.elements, list) else element.item()
-        return chr(value) if memory.type == "char" and isinstance(value, int) else value
+        return chr(value) if wide(memory.type) == "char" and isinstance(value, int) else value
 
     def store(self, memory: Memory, index: int, value: Scalar) -> None:
         self.within(memory, index)

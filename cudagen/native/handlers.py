@@ -84,7 +84,7 @@ def read(w: Writer, base: str) -> None:
     elif width == WORD:
         w.fill_slot(1, loaded)
     else:
-        extended = "sext" if base in WIDE and base[0] != "u" else "zext"
+        extended = "sext" if base in WIDE and base[0] not in "uc" else "zext"
         w.fill_slot(1, w.emit(f"{extended} {MEMORY[width]} {loaded} to i64"))
     w.go(4)
 

@@ -105,7 +105,7 @@ class Context:
 
     def as_element(self, exp: ir.Exp, base: str) -> ir.Exp:
         """Return the expression with exactly this type, so as narrow as the array that it is stored in."""
-        if not self.emitter.narrow or base in ("bool", "char") or self.type_of(exp) == base:
+        if not self.emitter.narrow or base == "bool" or self.type_of(exp) == base:
             return exp
         return op(base if base in WIDE else "widened", exp)
 

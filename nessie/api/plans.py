@@ -19,7 +19,7 @@ import numpy as np
 
 from nessie.api.values.sequences import CHARACTER, Nested, Tuples, recheck
 from nessie.base.types import CHAR, FLOAT, Base, Seq, Type
-from nessie.base.values import DTYPES, Column, Flat, Uniform, code_points
+from nessie.base.values import DTYPES, Column, Flat, Uniform, characters, code_points
 from nessie.base.values import Nested as Rows
 from nessie.base.widths import Widths
 from nessie.cudagen.host.device import Array
@@ -146,7 +146,7 @@ class Plan:
 def taking(value: Any, argument: Any, type_: Type, widths: Widths) -> Take | None:
     """How a value like this one becomes the contents of names. None: not simply."""
     if isinstance(value, str):
-        return character if type_ == CHAR else text
+        return character if type_ == CHAR else text if argument.column.dtype == DTYPES["char"] else text_of_bytes
     if isinstance(argument, Flat):
         inside = reading(value, argument.column)
         return inside and (lambda given: [len(given), *inside(given)])
@@ -178,6 +178,12 @@ def character(given: str) -> Names | None:
 
 def text(given: str) -> Names:
     return [len(given), code_points(given)]
+
+
+def text_of_bytes(given: str) -> Names | None:
+    """The contents of names of a text whose characters take a byte each."""
+    found = characters(given)
+    return [len(given), found] if found.dtype == DTYPES["char8"] else None
 
 
 def reading(value: Any, column: Column) -> Callable[[Any], Names] | None:

@@ -24,7 +24,8 @@ from nessie.typing.signatures import to_type
 @dataclass(frozen=True)
 class Due:
     """What is due for the arguments of a call: their types, as far as they are known, and as written; `parts` are empty
-    where no lengths are told. `result`: the type of the result, as written."""
+    where nobody asks for a type and the function's own tells no lengths. `result`: the type of the result, as
+    written."""
     types: list[Type | None]
     parts: list[syntax.TypeExp]
     result: syntax.TypeExp | None = None
@@ -54,7 +55,7 @@ def due(session: Session, function: str, count: int, asked: syntax.TypeExp | Non
     if len(types) < count or (len(own) == count and match_types(nest_right(own, Pair), asked_type) is None):
         raise NessieError(f"{takes}, and the type is {show_type(asked_type, False)}",
                           *([(asked.span, "")] if asked.span else []))
-    return Due(types, parts if tells_lengths(asked) else [])
+    return Due(types, parts)
 
 
 def as_given(given: Sequence[GivenArgument], due: Due, wanted: Parameters) -> list[Type | None]:

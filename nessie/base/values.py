@@ -30,6 +30,7 @@ from nessie.base.types import Base, Pair, Seq, Type
 DTYPES: dict[str, np.dtype[Any]] = {
     "int32": np.dtype(np.int32), "int16": np.dtype(np.int16), "int8": np.dtype(np.int8), "uint8": np.dtype(np.uint8),
     "uint16": np.dtype(np.uint16), "uint32": np.dtype(np.uint32), "float32": np.dtype(np.float32),
+    "char8": np.dtype(np.uint8),
     "int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(np.bool_), "char": np.dtype(np.int32)}
 
 
@@ -167,6 +168,14 @@ def code_points(text: str) -> np.ndarray[Any, Any]:
     if text.isascii():                  # known of each text, and copied as bytes
         return np.frombuffer(text.encode("ascii"), np.uint8).astype(DTYPES["char"])
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<i4")).astype(DTYPES["char"])
+
+
+def characters(text: str) -> np.ndarray[Any, Any]:
+    """The code points of a text: a column of chars, of bytes if all are below 256."""
+    try:
+        return np.frombuffer(text.encode("latin-1"), DTYPES["char8"])
+    except UnicodeEncodeError:
+        return code_points(text)
 
 
 def no_character(codes: np.ndarray[Any, Any]) -> int | None:

@@ -7,6 +7,7 @@ A program's source says `int` and `float`; the widths say which. Behind the sour
                         one is computed with, it is one; what comes out becomes narrow again by `int32` (the lower half)
                         or `float32` (the nearest)
     int16, int8, uint8, uint16, uint32      elements of arrays from outside, which are ints where they are read
+    char8               elements of texts from outside whose code points are below 256, chars where they are read
 
 So machines compute in 64 bits and round; arrays hold what is narrow at its own width.
 """
@@ -20,7 +21,7 @@ from nessie.base.records import dataclass
 
 SETTINGS = (32, 64)
 WIDE = {"int32": "int", "int16": "int", "int8": "int", "uint8": "int", "uint16": "int", "uint32": "int",
-        "float32": "float"}
+        "float32": "float", "char8": "char"}
 NARROW = {"int": "int32", "float": "float32"}
 FITTING = {"int32": (-2 ** 31, 2 ** 31 - 1), "int16": (-2 ** 15, 2 ** 15 - 1), "int8": (-128, 127), "uint8": (0, 255),
            "uint16": (0, 2 ** 16 - 1), "uint32": (0, 2 ** 32 - 1)}

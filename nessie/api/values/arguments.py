@@ -62,7 +62,9 @@ class Arguments:
             case float() | np.floating():
                 return self.datatypes.widths.rounded(float(value)), FLOAT
             case str():
-                return (value, CHAR) if wanted == CHAR and len(value) == 1 else (values.text_value(value), STRING)
+                if wanted == CHAR and len(value) == 1:
+                    return value, CHAR
+                return Flat(len(value), values.characters(value)), STRING
             case tuple():
                 return self.components(value, wanted)
         length, column, element = self.sequence(value, element_of(wanted))
@@ -226,7 +228,7 @@ class Converter(NamedTuple):
 
 
 def from_text(arguments: Arguments, value: str, wanted: Type | None) -> tuple[int, Column, Type]:
-    return len(value), values.code_points(value), CHAR
+    return len(value), values.characters(value), CHAR
 
 
 def from_numpy(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:

@@ -24,7 +24,7 @@ from nessie.base.values import ANY_STREAM, DTYPES, OnDevice
 from nessie.base.widths import WIDE, Widths, wide
 
 TYPES = {"<f8": FLOAT, "<i8": INT, "|b1": BOOL}
-NARROW = {DTYPES[name].str: name for name in WIDE}
+NARROW = {DTYPES[name].str: name for name, full in WIDE.items() if full != "char"}
 VERSION = 3
 ORDERED = (None, 1, 2)          # streams with which CUDA's default stream keeps in order, or where nothing is pending
 

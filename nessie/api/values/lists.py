@@ -64,10 +64,10 @@ def elements(arguments: Arguments, items: list[Any], wanted: Type | None) -> Fou
 def text_column(arguments: Arguments, items: list[str], wanted: Type | None) -> Found:
     arguments.copies(CODES * sum(map(len, items)) + OFFSET * len(items))
     if wanted == CHAR and all(len(item) == 1 for item in items):
-        return values.code_points("".join(items)), CHAR
+        return values.characters("".join(items)), CHAR
     offsets = np.zeros(len(items) + 1, np.int64)
     np.cumsum([len(item) for item in items], out=offsets[1:])
-    return values.Nested(offsets, values.code_points("".join(items))), STRING
+    return values.Nested(offsets, values.characters("".join(items))), STRING
 
 
 def tuples(arguments: Arguments, items: list[Any], kinds: set[type], wanted: Type | None) -> Found:
