@@ -74,6 +74,7 @@ def test_a_prompt_of_python_shows_progress() -> None:
         python.sendintr()
         python.expect("KeyboardInterrupt: Interrupted.*>>> ", timeout=60)
     finally:
+        python.ptyproc.delayafterterminate = 1          # seconds, for machines that are busy
         python.close(force=True)
 
 

@@ -70,6 +70,7 @@ def nessie(folder: Path, *words: str, python: tuple[str, ...] = ("-m", "nessie")
     try:
         yield Terminal(process)
     finally:
+        process.ptyproc.delayafterterminate = 1         # seconds, for machines that are busy
         process.close(force=True)
 
 
