@@ -2,8 +2,9 @@
 where it holds.
 
 A condition a <= b is proved by the intervals of a and b. Otherwise the proof shows that b - a, a polynomial, is not
-negative: by its interval, or after a name in it is replaced by its bound. For example, n - i - 1 is at least
-n - (n - 1) - 1 = 0. A comparison of float(a) with a small whole number is one of a: float(max(d, 1)) /= 0.0 holds.
+negative: by its interval, after a name in it is replaced by its bound, or after as much of an assumption, which is not
+negative, has been taken away as makes a name vanish. For example, n - i - 1 is at least n - (n - 1) - 1 = 0. A
+comparison of float(a) with a small whole number is one of a: float(max(d, 1)) /= 0.0 holds.
 """
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from nessie.flatten.ranges.intervals import COMPARED
 from nessie.flatten.ranges.ranges import DEEPEST, MOST_TERMS, Ranges
 from nessie.flatten.values.domains import TRUE, ZERO, op
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.polynomials import Polynomial, add, name, number, subtract
+from nessie.lambda_cu.spaces.polynomials import Polynomial, add, multiply, name, number, polynomial, subtract
 
 STEPS = 5                       # replacements in a proof, one after another
 MOST_TRIED = 100                # polynomials in a proof
@@ -34,17 +35,26 @@ def nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
 
 
 def surely_nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
-    """Test exp by its numbers, or by those of its difference to a polynomial that is not negative."""
-    return ranges.least(exp) >= 0 or any(ranges.least(subtract(exp, given)) >= 0 for given in ranges.assumed())
+    """Test exp, which an int is at least, by its numbers, or by those of its difference to a polynomial that is not
+    negative: an int above -1 is not negative."""
+    return any(ranges.least(bound) > -bound.divisor
+               for bound in (exp, *(subtract(exp, given) for given in ranges.assumed())))
 
 
 def replaced(ranges: Ranges, exp: Polynomial) -> Iterator[Polynomial]:
-    """Yield the polynomial with one name replaced by a bound; the polynomial is no less than any of these."""
+    """Yield the polynomial with one name replaced by a bound, and without as much of an assumption as makes a monomial
+    vanish; the polynomial is no less than any of these."""
     for monomial, c in exp.terms:
         if len(monomial) == 1:
             known = ranges.of_factor(monomial[0])
             for bound in known.above if c < 0 else known.below:
-                yield add(add(exp, name(monomial[0]), -c), bound, c)
+                yield add(exp, multiply(subtract(bound, name(monomial[0])), polynomial([((), c)], exp.divisor)))
+    own = dict(exp.terms)
+    for given in ranges.assumed():
+        for monomial, c in given.terms:
+            if monomial and own.get(monomial, 0) * c > 0:
+                part = polynomial([((), abs(own[monomial]) * given.divisor)], exp.divisor * abs(c))
+                yield subtract(exp, multiply(given, part))
 
 
 def holds(ranges: Ranges, condition: ir.Exp) -> bool:
@@ -172,7 +182,7 @@ def assumptions(ranges: Ranges, condition: ir.Exp, holds: bool = True) -> tuple[
             return up, negated(up)
         case ir.Op("==", (a, b)) if not holds and is_int(ranges, a, b):
             up = subtract(ranges.form(b), ranges.form(a))
-            return tuple([subtract(side, number(1)) for side in (up, negated(up)) if ranges.least(side) >= 0])
+            return tuple([subtract(side, number(1)) for side in (up, negated(up)) if nonnegative(ranges, side)])
         case ir.Op("<" | "<=" | ">" | ">=" as operator, (a, b)) if is_int(ranges, a, b):
             up = subtract(ranges.form(b), ranges.form(a))
             if (operator in ("<", "<=")) != holds:

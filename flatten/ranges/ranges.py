@@ -155,6 +155,8 @@ class Ranges:
             case ir.Read(array):
                 element = self.element(array)
                 return None if element is None else self.with_note(exp, (element.least, self.capped(element.most)))
+            case ir.CallScalar():
+                return self.with_note(exp, None)
             case ir.Op(operator) if (operator in EXACT or operator in BETWEEN) and self.depth <= DEEPEST:
                 self.depth += 1
                 result = self.operation(exp)

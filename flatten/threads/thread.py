@@ -138,12 +138,15 @@ def bound(term: Term, hint: str, context: Context) -> Term:
 def call_scalar(function: str, terms: list[Term], context: Context, origin: Origin) -> Term:
     """Call a thread-level function, in the version for the payloads of its sequences. The call may fail, so it is bound
     at once."""
-    version = context.emitter.version(function, terms)
+    version = context.emitter.version(function, terms, context)
     arguments = [exp for term in terms for exp, _ in components(term)]
     arguments += [ir.Var(name) for name in version.scalars]
     names = tuple([context.emitter.fresh("r") for _ in components(version.result)])
     context.failing = True
-    context.bind(names, ir.CallScalar(version.name, tuple(arguments), version.arrays, origin=origin))
+    call = ir.CallScalar(version.name, tuple(arguments), version.arrays, origin=origin)
+    if version.promises:
+        context.promised(call, version)
+    context.bind(names, call)
     return rebuilt(version.result, iter([ir.Var(name) for name in names]))
 
 

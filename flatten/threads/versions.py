@@ -9,35 +9,51 @@ what it reads of the host's arrays and scalars to see them becomes further param
 Calls with the same payloads share a version, and so do versions that differ in names only. A function that calls itself
 with other payloads gets a version for each. The payloads that a recursive function's result may lie in are found as the
 least fixpoint: at first none.
+
+A function that calls itself knows of its ints what holds in every round: -1 or 0 <= a, a <= or < a sequence's length.
+At first that is all that holds in the call from outside; what does not hold in a call within is dropped, until nothing
+is. It promises the same of an int result, at first all. So binary search reads without a check: its bounds stay within
+the sequence, and so does what it finds.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
+from nessie.base import call_graph
 from nessie.base.records import dataclass
 from nessie.base.widths import wide
+from nessie.flatten.ranges.proofs import holds
+from nessie.flatten.ranges.ranges import ANY, SIZE, Range
 from nessie.flatten.threads.thread import Environment, nothing, thread
 from nessie.flatten.values.contexts import Context, joined
-from nessie.flatten.values.domains import HOST
+from nessie.flatten.values.domains import HOST, ZERO, op
 from nessie.flatten.values.emitter import Emitter, NeedsKernel, Version
-from nessie.flatten.values.values import Leaf, PairTerm, ScalarTerm, SeqTerm, Term, components
+from nessie.flatten.values.values import Leaf, PairTerm, ScalarTerm, SeqTerm, Term, components, exp_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import map_children
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.shape import Writer
+from nessie.lambda_cu.spaces.polynomials import name as form_of
+from nessie.lambda_cu.spaces.polynomials import number, subtract
 from nessie.mono import nodes as mono
+from nessie.mono.walk import called
 
+MOST_FACTS = 24                 # so many are tried, of one function
 Key = tuple[object, ...]
+Facts = frozenset[tuple[int | None, int, int]]  # (a, b, n): the call's scalar a, or 0, plus n is at most its scalar b
 
 
 @dataclass(eq=False)
 class Open:
-    """A version that is being made: what its result is taken to be, and the outermost open version that it calls."""
+    """A version that is being made: what its result is taken to be, and the outermost open version that it calls.
+    `facts`: what holds in all calls so far; `asked`: in the call that it is made for."""
     key: Key
     version: Version
     depth: int
     outermost: int
+    facts: Facts = frozenset()
+    asked: Facts = frozenset()
     made: ir.ScalarFunction | None = None
 
 
@@ -52,30 +68,56 @@ class Versions:
     shapes: dict[object, str] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        calls = {name: called(function.body) for name, function in self.functions.items()}
+        self.alone = {name for component in call_graph.components(calls) if len(component) == 1
+                      for name in component if name in calls[name]}     # who call themselves, and nobody who calls them
+
     def without_sequences(self, name: str) -> None:
         """Make the function's one version, unless it takes or gives sequences."""
         function = self.functions[name]
         terms = [nothing(p.type) for p in function.parameters]
         if not any([list(leaves_of(term)) for term in (*terms, nothing(function.result))]):
-            self.version(name, terms)
+            self.version(name, terms, Context(self.emitter))
 
-    def version(self, name: str, terms: list[Term]) -> Version:
-        """Return the version of the function for the payloads of these arguments."""
+    def version(self, name: str, terms: list[Term], context: Context) -> Version:
+        """Return the version of the function for the payloads of these arguments, and for what is known of them."""
         key = (name, *[leaf.key for term in terms for leaf in leaves_of(term)])
-        known = self.emitter.tables.versions.get(key)
-        if known is not None:
-            return known
+        facts = self.facts(name, terms, context)
         for found in (*self.open, *self.waiting):
             if found.key == key:
+                found.facts &= facts
                 self.open[-1].outermost = min(self.open[-1].outermost, found.outermost)
                 return found.version
-        return self.make(key, self.functions[name], terms)
+        return self.emitter.tables.versions.get((key, facts)) or self.make(key, facts, self.functions[name], terms)
 
-    def make(self, key: Key, function: mono.Function, terms: list[Term]) -> Version:
+    def facts(self, name: str, terms: list[Term], context: Context) -> Facts:
+        """Return what holds in this call of what a function that calls itself might know."""
+        if name not in self.alone:
+            return frozenset()
+        exps = [exp for term in terms for exp, _ in components(term)]
+        roles = [role for term in terms for role in roles_of(term)]
+        ints, lengths = ([at for at, role in enumerate(roles) if role == wanted] for wanted in ("int", "length"))
+        if not lengths or len(ints) * (1 + len(lengths)) > MOST_FACTS:
+            return frozenset()
+        possible: list[tuple[int | None, int, int]] = [(None, at, more) for at in ints for more in (-1, 0)]
+        possible += [(at, length, more) for at in ints for length in lengths for more in (0, 1)]
+        return frozenset([(low, high, more) for low, high, more in possible if holds(context.ranges, op(
+            "<" if more > 0 else "<=", ir.Const(more, "int") if low is None else exps[low], exps[high]))])
+
+    def possible(self, function: mono.Function, terms: list[Term]) -> frozenset[int | None]:
+        """Return what a function that calls itself might promise."""
+        roles = [role for term in terms for role in roles_of(term)]
+        if function.name not in self.alone or roles_of(nothing(function.result)) != ["int"] or "length" not in roles:
+            return frozenset()
+        return frozenset([None, *[at for at, role in enumerate(roles) if role == "length"]])
+
+    def make(self, key: Key, facts: Facts, function: mono.Function, terms: list[Term]) -> Version:
         depth, waiting = len(self.open), len(self.waiting)
         name = self.emitter.fresh(function.name) if function.name in self.named else function.name
         self.named.add(name)
-        this = Open(key, Version(name, nothing(function.result)), depth, depth)
+        this = Open(key, Version(name, nothing(function.result), self.possible(function, terms), True), depth, depth,
+                    facts, facts)
         self.open.append(this)
         try:
             while not self.translated(this, function, terms):
@@ -91,20 +133,29 @@ class Versions:
         together = [this, *self.waiting[waiting:]]
         del self.waiting[waiting:]
         self.close(together)
-        return self.emitter.tables.versions[key]
+        return self.emitter.tables.versions[key, facts]
 
     def translated(self, this: Open, function: mono.Function, terms: list[Term]) -> bool:
-        """Translate the body, its result being what it is taken to be. Return whether it is; else it is now taken for
-        more."""
+        """Translate the body, its result and what it knows being what they are taken to be. Return whether they are;
+        else the result is now taken for more, and less is known."""
         params: list[ir.Param] = []
         env: Environment = {p.name: self.parameter(p.name, term, params)
                             for p, term in zip(function.parameters, terms, strict=True)}
-        context = Context(self.emitter)
+        context, facts = Context(self.emitter), this.facts
+        if function.name in self.alone:
+            context.parameters = ranges_of(params, [role for term in terms for role in roles_of(term)], facts)
         term = thread(function.body, env, HOST, HOST.here(), context)
+        if this.facts != facts:
+            return False
         taken = this.version.result
         result, term = joined(taken, term, Context(self.emitter), context)
         if [leaf.key for leaf in leaves_of(result)] != [leaf.key for leaf in leaves_of(taken)]:
             this.version = replace(this.version, result=result)
+            return False
+        promises = frozenset([at for at in this.version.promises if holds(context.ranges, op(
+            "<=", *((ZERO, exp_of(term)) if at is None else (exp_of(term), ir.Var(params[at].name)))))])
+        if promises != this.version.promises:
+            this.version = replace(this.version, promises=promises)
             return False
         parts = list(components(term))
         body = context.result([exp for exp, _ in parts])
@@ -144,7 +195,9 @@ class Versions:
                         body=with_more(f.body, names, scalars, arrays)) for f in made]
         for this, f in zip(together, made, strict=True):
             name = self.shared(f, names)
-            self.emitter.tables.versions[this.key] = replace(this.version, name=name, scalars=scalars, arrays=arrays)
+            made_version = replace(this.version, name=name, scalars=scalars, arrays=arrays, open=False)
+            for facts in (this.asked, this.facts):
+                self.emitter.tables.versions[this.key, facts] = made_version
 
     def shared(self, f: ir.ScalarFunction, names: set[str]) -> str:
         """Return the name of the function, or of one that is the same up to names; such as call others are not
@@ -169,6 +222,30 @@ def leaves_of(term: Term) -> list[Leaf]:
         case SeqTerm(leaves=leaves):
             return list(leaves)
     return []
+
+
+def roles_of(term: Term) -> list[str]:
+    """Return for each scalar of the argument whether it is an int, a length, or something else, ''."""
+    match term:
+        case ScalarTerm(_, base):
+            return ["int" if wide(base) == "int" else ""]
+        case PairTerm(first, second):
+            return [*roles_of(first), *roles_of(second)]
+    return ["", "length"]
+
+
+def ranges_of(params: list[ir.Param], roles: list[str], facts: Facts) -> dict[str, Range]:
+    """Return what is known of a function's ints."""
+    found = {}
+    for at, (param, role) in enumerate(zip(params, roles, strict=True)):
+        above = tuple([subtract(form_of(params[length].name), number(more))
+                       for low, length, more in sorted(facts, key=str) if low == at])
+        least = max([more for low, high, more in facts if low is None and high == at], default=ANY.least)
+        if role == "length":
+            found[param.name] = SIZE
+        elif param.type == "int":
+            found[param.name] = Range(least, SIZE.most if above else ANY.most, above)
+    return found
 
 
 def with_more(exp: ir.Exp, names: set[str], scalars: tuple[str, ...], arrays: tuple[str, ...]) -> ir.Exp:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nessie.base.source import Origin
 from nessie.base.widths import WIDE, wide
 from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds
-from nessie.flatten.ranges.ranges import ANY, SOME, Note, Range, Ranges, index_below, index_range, meet
+from nessie.flatten.ranges.ranges import ANY, SIZE, SOME, Note, Range, Ranges, index_below, index_range, items, meet
 from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, inside, minus, op, size_form
 from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, components, join_leaves, moved, rebuilt
 from nessie.lambda_cu import nodes as ir
@@ -24,7 +24,7 @@ from nessie.lambda_cu.spaces.rows import has_row, row_in_parts
 from nessie.lambda_cu.spaces.steps import PLAIN
 
 if TYPE_CHECKING:
-    from nessie.flatten.values.emitter import Emitter
+    from nessie.flatten.values.emitter import Emitter, Version
 
 T = TypeVar("T")
 
@@ -42,11 +42,12 @@ class Context:
         self.range_analysis: Ranges | None = None
         self.assumptions: tuple[Polynomial, ...] | None = None
         self.bindings: list[tuple[tuple[str, ...], ir.Exp]] = []
-        self.definitions: dict[str, ir.Exp] = {}            # of names that are bound one at a time
+        self.definitions: dict[str, ir.Exp] = {}            # of names bound one at a time; in functions, of choices
         self.notes: dict[ir.Exp, Note] = {}
         self.memory: dict[Hashable, object] = {}
         self.failing = False
         self.presumed: Mapping[str, Range] = {}             # of ints of the host, which the caller checks
+        self.parameters: dict[str, Range] = {} if outer is None else outer.parameters       # of a scalar function
 
     # Bindings
 
@@ -60,8 +61,8 @@ class Context:
 
     def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
         self.bindings.append((names, exp))
-        if len(names) == 1:
-            self.definitions[names[0]] = exp
+        if len(names) == 1 or self.parameters:
+            self.definitions.update(zip(names, items(exp, len(names)) or []))
 
     def close(self, result: ir.Exp) -> ir.Exp:
         """Return the result under the bindings; a last binding that is the result needs no name."""
@@ -145,6 +146,8 @@ class Context:
             if isinstance(known, Range) and name in self.emitter.types:
                 return self.where_elements_are(name, known)
             return known
+        if name in self.parameters:
+            return self.parameters[name]
         if name in self.emitter.tables.equal:
             return ir.Var(self.emitter.tables.equal[name])
         if name in self.emitter.tests:
@@ -207,6 +210,16 @@ class Context:
         if isinstance(exp, ir.Op | ir.Read):
             self.notes[exp] = known
 
+    def promised(self, call: ir.CallScalar, version: Version) -> None:
+        """Record the range of the call's result. What a function promises that is being made holds in all of its
+        body."""
+        above = tuple([self.ranges.form(call.arguments[at]) for at in version.promises if at is not None])
+        known = Range(0 if None in version.promises else ANY.least, SIZE.most if above else ANY.most, above)
+        context: Context | None = self
+        while context is not None:
+            context.notes[call] = lambda: known
+            context = context.outer if version.open else None
+
     def noted(self, exp: ir.Exp) -> Note | None:
         context: Context | None = self
         while context is not None:
@@ -220,7 +233,7 @@ class Context:
         if self.outer is None:
             return ()
         if self.assumptions is None:
-            outer = self.outer.assumed()
+            self.assumptions = outer = self.outer.assumed()         # by which the condition's are found
             self.assumptions = outer if self.given is TRUE else outer + assumptions(self.ranges, self.given)
         return self.assumptions
 

@@ -15,7 +15,7 @@ from nessie.base.source import Origin
 from nessie.base.widths import FITTING, wide
 from nessie.flatten.ranges.intervals import INTS
 from nessie.flatten.ranges.ranges import ANY, MOST, SIZE, Range, index_below, meet
-from nessie.flatten.values.contexts import HostContext
+from nessie.flatten.values.contexts import Context, HostContext
 from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
 from nessie.flatten.values.values import Scalar, Term, Value
 from nessie.lambda_cu import nodes as ir
@@ -98,9 +98,12 @@ class Made:
 class Version:
     """A scalar function that stands for a thread-level function where its sequences have certain payloads. It takes the
     scalars of its parameters, then the host's `scalars` and `arrays` by which its body sees the payloads. `result`: a
-    term of the shape of what it gives."""
+    term of the shape of what it gives. `promises`: an int result is at most the scalars at these places; None says that
+    it is not negative. `open`: it is being made."""
     name: str
     result: Term
+    promises: frozenset[int | None] = frozenset()
+    open: bool = False
     scalars: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
 
@@ -112,7 +115,7 @@ class Part:
     statements: list[ir.Statement] = field(default_factory=list)
 
 
-def no_version(function: str, terms: list[Term]) -> Version:
+def no_version(function: str, terms: list[Term], context: Context) -> Version:
     raise TypeError(function)
 
 
@@ -142,7 +145,7 @@ class Emitter:
         self.at_most: dict[str, Polynomial] = {}            # what a scalar is at most where it is positive
         self.permutations: dict[str, Domain] = {}           # arrays that permute a space's indices within each segment
         self.hosted: dict[ir.Size, Domain] = {}
-        self.version: Callable[[str, list[Term]], Version] = no_version
+        self.version: Callable[[str, list[Term], Context], Version] = no_version
         self.scalar_functions: list[ir.ScalarFunction] = []
         self.made = Made()
         self.from_kernels = set[str]()          # scalars that the host must wait for

@@ -18,7 +18,7 @@ from nessie.flatten.ranges.ranges import ANY, SIZE, Note, Range, Ranges, exactly
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import map_children, subexpressions
 from nessie.lambda_cu.spaces import polynomials
-from nessie.lambda_cu.spaces.polynomials import add, name, number
+from nessie.lambda_cu.spaces.polynomials import Polynomial, add, name, number
 from nessie.lambda_cu.text.printer_expressions import show_exp
 
 BITS = 2 ** 64
@@ -172,6 +172,7 @@ def notes(draw: st.DrawFn, value: int, n: int) -> Note:
 
 
 def ranges(at: Place, given: ir.Exp | None = None) -> Ranges:
+    assumed: tuple[Polynomial, ...] = ()
     found = Ranges(lambda named: at.definitions.get(named) or KNOWN.get(named), at.notes.get, ELEMENTS.get,
                    lambda: assumed, {})
     assumed = () if given is None else assumptions(found, given)

@@ -168,7 +168,7 @@ def test_no_races(threads: Watched, kernels: Kernels, case: str) -> None:
         assert threads.replay(kernels.tapes[case], seed) == ""
 
 
-@cases(quick=("map and its sum",), ci=8)
+@cases(quick=("map and its sum",), ci=16)
 def test_every_barrier_and_every_order_is_needed(threads: Watched, kernels: Kernels, case: str) -> None:
     unnoticed = [str(mistake) for number, mistake in kernels.mistakes_of(case)
                  if not any(threads.replay(kernels.tapes[case], seed, mistake=number) for seed in TRIES)]
