@@ -20,6 +20,7 @@ from nessie.flatten.values.emitter import NeedsKernel, ReductionMade
 from nessie.flatten.values.materialise import parts_up_to, solid, store
 from nessie.flatten.values.values import Scalar, Sequence, Value, exp_of, pull, stored
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.rename import substitute
 
 MOST_ROUNDS = 32
@@ -90,7 +91,10 @@ def fold_of(t: Translator, operator: str, space: Domain, length: ir.Size, domain
         return resized(context.let(ir.Fold(index, atom_of(length), (before,), identity(operator, value.base),
                                            inner.close(body)), "sum"), value.base, context)
 
-    return in_thread(domain, value.base, folded, probed(t, domain, folded)[0])
+    probe, found = probed(t, domain, folded)
+    if not is_short(t, length) and reads_rows(t, probe.close(found), space):
+        raise NeedsKernel("rows are in memory")
+    return in_thread(domain, value.base, folded, probe)
 
 
 def written_out(t: Translator, operator: str, value: Scalar, space: Domain, length: int,
@@ -105,6 +109,12 @@ def written_out(t: Translator, operator: str, value: Scalar, space: Domain, leng
 
     probe, found = probed(t, domain, reduced)
     return None if parts_up_to(probe.close(found), LARGE) > LARGE else in_thread(domain, value.base, reduced, probe)
+
+
+def reads_rows(t: Translator, exp: ir.Exp, space: Domain) -> bool:
+    """Does the expression read an array over the space, which may be made and read in one walk of segments?"""
+    types = [t.emitter.types.get(part.array) for part in subexpressions(exp) if isinstance(part, ir.Read)]
+    return any([isinstance(type_, ir.Array) and type_.size == space.size for type_ in types])
 
 
 def element_at(space: Domain, at: At, position: ir.Exp, context: Context) -> At:

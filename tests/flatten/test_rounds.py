@@ -85,6 +85,19 @@ def test_rows_in_memory_are_segments() -> None:
     assert "SEG_REDUCE" in str(program.sums.explain(m))
 
 
+@pytest.mark.parametrize("body", [
+    "let ps = {(x - y, x * y) : y in v} in sum({a : (a, b) in ps}) * sum({b : (a, b) in ps})",
+    "let ps = {x - y : y in v} in sum(ps) * sum({p * p : p in ps})",
+])
+def test_what_is_made_once_and_summed_twice_is_not_stored(body: str) -> None:
+    """Whatever the number of rounds, one kernel makes the pairs and both sums."""
+    program = Compiled(f"function main(v) : [float] -> [float] = {{{body} : x in v}};")
+    fused = program.executable("ilp")
+    assert len(fused.kernels) == 1 and len(fused.kernels[0].returns) <= 2
+    for v in ([0.5], [1.0, -2.0, 4.0], [float(i % 7) for i in range(40)]):
+        same(program, v)
+
+
 @pytest.mark.parametrize("radius", ["1", "r"])
 @pytest.mark.parametrize("rule", RULES)
 def test_a_box_is_one_kernel(rule: str, radius: str) -> None:
