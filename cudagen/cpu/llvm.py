@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 
 from nessie.base.text.layout import Doc, Mark, join, render
-from nessie.base.widths import WIDE, single, wide
+from nessie.base.widths import SIGNED, WIDE, single, wide
 from nessie.cudagen.cpu.checks import AGAIN, editions, is_failure
 from nessie.cudagen.cpu.compaction import by_vectors, compaction_of
 from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
@@ -78,7 +78,6 @@ ATTRIBUTES = ("attributes #0 = { nounwind }", "attributes #1 = { cold noinline n
 ALIGNED = 64                    # bytes: as long as vectors get
 MEMORY = {**TYPES, "bool": "i8", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "i8",
           "uint16": "i16", "uint32": "i32", "float32": "float", "char8": "i8"}
-SIGNED = ("int32", "int16", "int8")
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
            ("exchange", "int"): "xchg", ("exchange", "float"): "xchg"}
 
@@ -472,7 +471,7 @@ class FunctionPrinter:
         if type_ == "float32":
             known = self.as_singles((value,))
             return known[0] if known else nearest_single(self, value)
-        return self.emit(f"trunc i64 {value.text} to {MEMORY[type_]}")
+        return self.emit(f"trunc {TYPES[wide(type_)]} {value.text} to {MEMORY[type_]}")
 
     def store(self, array: str, index: Exp, value: Exp) -> None:
         pointer, type_ = self.pointer(array, index), self.arrays[array]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from nessie.base.values import DTYPES
-from nessie.base.widths import WIDE
+from nessie.base.widths import SIGNED
 from nessie.cudagen.cpu.operators import TYPES, Value, apply
 from nessie.cudagen.host.device import FAILURE, NO_FAILURE
 from nessie.cudagen.host.limits import HANDLE as HANDLE_BYTES
@@ -84,7 +84,7 @@ def read(w: Writer, base: str) -> None:
     elif width == WORD:
         w.fill_slot(1, loaded)
     else:
-        extended = "sext" if base in WIDE and base[0] not in "uc" else "zext"
+        extended = "sext" if base in SIGNED else "zext"
         w.fill_slot(1, w.emit(f"{extended} {MEMORY[width]} {loaded} to i64"))
     w.go(4)
 

@@ -85,16 +85,15 @@ def fold_of(t: Translator, operator: str, space: Domain, length: ir.Size, domain
     def folded(at: At, context: Context) -> ir.Exp:
         index, before = t.emitter.fresh("j"), t.emitter.fresh("x")
         inner = Context(t.emitter, outer=context, rounds=space, index=index)
-        element = exp_of(pull(value, space, element_at(space, at, ir.Var(index), inner), inner))
-        body = combined(operator, ir.Var(before), element)
+        here = element_at(space, at, ir.Var(index), inner)
+        body = inner.close(combined(operator, ir.Var(before), exp_of(pull(value, space, here, inner))))
+        if not is_short(t, length) and reads_rows(body, inner, space, here.i):
+            raise NeedsKernel("rows are in memory")
         context.failing |= inner.failing
-        return resized(context.let(ir.Fold(index, atom_of(length), (before,), identity(operator, value.base),
-                                           inner.close(body)), "sum"), value.base, context)
+        return resized(context.let(ir.Fold(index, atom_of(length), (before,), identity(operator, value.base), body),
+                                   "sum"), value.base, context)
 
-    probe, found = probed(t, domain, folded)
-    if not is_short(t, length) and reads_rows(t, probe.close(found), space):
-        raise NeedsKernel("rows are in memory")
-    return in_thread(domain, value.base, folded, probe)
+    return in_thread(domain, value.base, folded, probed(t, domain, folded)[0])
 
 
 def written_out(t: Translator, operator: str, value: Scalar, space: Domain, length: int,
@@ -111,10 +110,16 @@ def written_out(t: Translator, operator: str, value: Scalar, space: Domain, leng
     return None if parts_up_to(probe.close(found), LARGE) > LARGE else in_thread(domain, value.base, reduced, probe)
 
 
-def reads_rows(t: Translator, exp: ir.Exp, space: Domain) -> bool:
-    """Does the expression read an array over the space, which may be made and read in one walk of segments?"""
-    types = [t.emitter.types.get(part.array) for part in subexpressions(exp) if isinstance(part, ir.Read)]
-    return any([isinstance(type_, ir.Array) and type_.size == space.size for type_ in types])
+def reads_rows(exp: ir.Exp, context: Context, space: Domain, index: ir.Exp) -> bool:
+    """Does the expression read, at the space's index, an array over the space? Segments may make and read it in one
+    walk."""
+    for part in subexpressions(exp):
+        if isinstance(part, ir.Read):
+            type_ = context.emitter.types.get(part.array)
+            if isinstance(type_, ir.Array) and type_.size == space.size and \
+                    context.ranges.form(part.index) == context.ranges.form(index):
+                return True
+    return False
 
 
 def element_at(space: Domain, at: At, position: ir.Exp, context: Context) -> At:

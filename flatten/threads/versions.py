@@ -6,14 +6,14 @@ what it reads of the host's arrays and scalars to see them becomes further param
     function last(v) = v[#v - 1]        at a call with v = (start, length) into xs
     scalar last (v_start : int, v_length : int, xs : &[int]) -> int
 
-Calls with the same payloads share a version, and so do versions that differ in names only. A function that calls itself
-with other payloads gets a version for each. The payloads that a recursive function's result may lie in are found as the
-least fixpoint: at first none.
+Calls with the same payloads, of whose ints the same is known, share a version; so do versions that differ in names
+only. A function that calls itself with other payloads gets a version for each. The payloads that a recursive function's
+result may lie in are found as the least fixpoint: at first none.
 
 A function that calls itself knows of its ints what holds in every round: -1 or 0 <= a, a <= or < a sequence's length.
 At first that is all that holds in the call from outside; what does not hold in a call within is dropped, until nothing
 is. It promises the same of an int result, at first all. So binary search reads without a check: its bounds stay within
-the sequence, and so does what it finds.
+the sequence, and so does what it finds. Functions with several versions at once, which call one another, know nothing.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from nessie.lambda_cu.spaces.polynomials import number, subtract
 from nessie.mono import nodes as mono
 from nessie.mono.walk import called
 
-MOST_FACTS = 24                 # so many are tried, of one function
+MOST_FACTS = 24                 # of a function with more possible facts, none is tried
 Key = tuple[object, ...]
 Facts = frozenset[tuple[int | None, int, int]]  # (a, b, n): the call's scalar a, or 0, plus n is at most its scalar b
 
@@ -60,7 +60,8 @@ class Open:
 @dataclass(eq=False)
 class Versions:
     """`open`: versions that are being made, outer ones first. `waiting`: those that are made but call an open one.
-    `shapes`: the names of versions by what they are up to names. `named`: names that are taken."""
+    `shapes`: the names of versions by what they are up to names. `named`: names that are taken. `knowing`: functions
+    that call themselves, and nobody who calls them, in one version at once."""
     emitter: Emitter
     functions: Mapping[str, mono.Function]
     open: list[Open] = field(default_factory=list)
@@ -70,8 +71,8 @@ class Versions:
 
     def __post_init__(self) -> None:
         calls = {name: called(function.body) for name, function in self.functions.items()}
-        self.alone = {name for component in call_graph.components(calls) if len(component) == 1
-                      for name in component if name in calls[name]}     # who call themselves, and nobody who calls them
+        self.knowing = {name for component in call_graph.components(calls) if len(component) == 1
+                        for name in component if name in calls[name]}
 
     def without_sequences(self, name: str) -> None:
         """Make the function's one version, unless it takes or gives sequences."""
@@ -83,6 +84,8 @@ class Versions:
     def version(self, name: str, terms: list[Term], context: Context) -> Version:
         """Return the version of the function for the payloads of these arguments, and for what is known of them."""
         key = (name, *[leaf.key for term in terms for leaf in leaves_of(term)])
+        if any([found.key[0] == name and found.key != key for found in self.open]):
+            self.know_nothing(name)
         facts = self.facts(name, terms, context)
         for found in (*self.open, *self.waiting):
             if found.key == key:
@@ -91,9 +94,16 @@ class Versions:
                 return found.version
         return self.emitter.tables.versions.get((key, facts)) or self.make(key, facts, self.functions[name], terms)
 
+    def know_nothing(self, name: str) -> None:
+        """Drop what versions of the function that are being made know and promise, from here on."""
+        self.knowing.discard(name)
+        for found in self.open:
+            if found.key[0] == name:
+                found.facts, found.version = frozenset(), replace(found.version, promises=frozenset())
+
     def facts(self, name: str, terms: list[Term], context: Context) -> Facts:
-        """Return what holds in this call of what a function that calls itself might know."""
-        if name not in self.alone:
+        """Return what holds in this call of what the function might know."""
+        if name not in self.knowing:
             return frozenset()
         exps = [exp for term in terms for exp, _ in components(term)]
         roles = [role for term in terms for role in roles_of(term)]
@@ -105,10 +115,10 @@ class Versions:
         return frozenset([(low, high, more) for low, high, more in possible if holds(context.ranges, op(
             "<" if more > 0 else "<=", ir.Const(more, "int") if low is None else exps[low], exps[high]))])
 
-    def possible(self, function: mono.Function, terms: list[Term]) -> frozenset[int | None]:
-        """Return what a function that calls itself might promise."""
+    def promisable(self, function: mono.Function, terms: list[Term]) -> frozenset[int | None]:
+        """Return what the function might promise."""
         roles = [role for term in terms for role in roles_of(term)]
-        if function.name not in self.alone or roles_of(nothing(function.result)) != ["int"] or "length" not in roles:
+        if function.name not in self.knowing or roles_of(nothing(function.result)) != ["int"] or "length" not in roles:
             return frozenset()
         return frozenset([None, *[at for at, role in enumerate(roles) if role == "length"]])
 
@@ -116,12 +126,12 @@ class Versions:
         depth, waiting = len(self.open), len(self.waiting)
         name = self.emitter.fresh(function.name) if function.name in self.named else function.name
         self.named.add(name)
-        this = Open(key, Version(name, nothing(function.result), self.possible(function, terms), True), depth, depth,
+        this = Open(key, Version(name, nothing(function.result), self.promisable(function, terms), True), depth, depth,
                     facts, facts)
         self.open.append(this)
         try:
             while not self.translated(this, function, terms):
-                del self.waiting[waiting:]                  # they took the result for something else
+                del self.waiting[waiting:]                  # they took the result, or what is known, for something else
         except NeedsKernel:
             del self.open[depth:], self.waiting[waiting:]
             raise
@@ -141,21 +151,20 @@ class Versions:
         params: list[ir.Param] = []
         env: Environment = {p.name: self.parameter(p.name, term, params)
                             for p, term in zip(function.parameters, terms, strict=True)}
-        context, facts = Context(self.emitter), this.facts
-        if function.name in self.alone:
+        context, facts, promises = Context(self.emitter), this.facts, this.version.promises
+        if function.name in self.knowing:
             context.parameters = ranges_of(params, [role for term in terms for role in roles_of(term)], facts)
         term = thread(function.body, env, HOST, HOST.here(), context)
-        if this.facts != facts:
+        if (this.facts, this.version.promises) != (facts, promises):
             return False
         taken = this.version.result
         result, term = joined(taken, term, Context(self.emitter), context)
         if [leaf.key for leaf in leaves_of(result)] != [leaf.key for leaf in leaves_of(taken)]:
             this.version = replace(this.version, result=result)
             return False
-        promises = frozenset([at for at in this.version.promises if holds(context.ranges, op(
-            "<=", *((ZERO, exp_of(term)) if at is None else (exp_of(term), ir.Var(params[at].name)))))])
-        if promises != this.version.promises:
-            this.version = replace(this.version, promises=promises)
+        kept = frozenset([at for at in promises if holds(context.ranges, promise(exp_of(term), at, params))])
+        if kept != promises:
+            this.version = replace(this.version, promises=kept)
             return False
         parts = list(components(term))
         body = context.result([exp for exp, _ in parts])
@@ -232,6 +241,11 @@ def roles_of(term: Term) -> list[str]:
         case PairTerm(first, second):
             return [*roles_of(first), *roles_of(second)]
     return ["", "length"]
+
+
+def promise(result: ir.Exp, at: int | None, params: list[ir.Param]) -> ir.Exp:
+    """Return the condition that the result is not negative (None), or at most the parameter of this number."""
+    return op("<=", ZERO, result) if at is None else op("<=", result, ir.Var(params[at].name))
 
 
 def ranges_of(params: list[ir.Param], roles: list[str], facts: Facts) -> dict[str, Range]:

@@ -45,7 +45,8 @@ class Tables:
     spaces over a domain, and lengths among which are the least and the greatest; `where_some`: the range of an int
     where sizes are not 0; `zero_with`: the size with which a size is 0; `host_parts`: the names of expressions of the
     host in lengths; `inverses`: the inverse of
-    an array that holds a permutation; `versions`: of thread-level functions, by their names and payloads."""
+    an array that holds a permutation; `versions`: of thread-level functions, by their names, their
+    payloads, and what is known of their ints."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)

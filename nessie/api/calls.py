@@ -322,7 +322,7 @@ class Calls:
         if not isinstance(count, int) or found is None or self.limits.seconds is not None:
             return
         if len(plans) >= MOST and key not in plans:
-            plans.clear()
+            forget_most(plans)
         plans[key] = count - 1
         if count == 1:
             arguments = found.arguments(taken.values)
@@ -415,6 +415,15 @@ def depth(exp: ir.Exp) -> int:
     while level:
         level, found = [part for e in level for part in children(e)], found + 1
     return found
+
+
+def forget_most(plans: dict[Key, Plan | int | None]) -> None:
+    """Forget the kinds that have no plan, or all of them."""
+    for key, plan in list(plans.items()):
+        if not isinstance(plan, Plan):
+            plans.pop(key, None)
+    if len(plans) >= MOST:
+        plans.clear()
 
 
 @anew_in_children

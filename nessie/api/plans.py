@@ -2,7 +2,7 @@
 
 A function's result is typed, compiled and laid out by the kinds of its arguments alone, if these are scalars, texts,
 and arrays that the program reads where they lie, in Nested and Tuples too: by Python's types, dtypes and dimensions.
-Where types tell lengths (nessie.lengths), shapes and ints count, too: then each call has the lengths of the first.
+Where types tell lengths (nessie.lengths), shapes count, too: then each call has the lengths of the first.
 
 A Plan knows what becomes of each argument, has the program on machines of native code (nessie.cudagen.native.calling),
 and knows how the result is read. It is made when the same kinds have come a few times, of calls that need no other
@@ -35,7 +35,7 @@ MOST = 400                      # kinds that are known at once
 SIMPLE = (int, float, bool, str)
 
 Kinds = tuple[Any, ...]         # of arguments: a type, an array's dtype or (dimensions, dtype), of parts (type, kinds),
-                                # where lengths are told (shape, dtype) and (type, value)
+                                # where lengths are told (shape, dtype)
 Names = list[Any]
 Take = Callable[[Any], Names | None]        # None: the value is not what it seemed
 
@@ -69,11 +69,9 @@ def kinds_with_lengths(given: Sequence[Any]) -> Kinds | None:
         return None
     found: list[Any] = []
     for value, kind in zip(given, kinds):
-        if kind is int or kind is bool:
-            kind = kind, value
-        elif isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray):
             kind = value.shape, value.dtype
-        elif kind is not float:
+        elif kind not in (int, float, bool):
             return None
         found.append(kind)
     return tuple(found)

@@ -38,6 +38,7 @@ from nessie.running.world import World
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import parse, read_source
+from nessie.syntax.types import tells_lengths
 from nessie.typing.environment import Entry
 
 CHECKS = Checking(share=0.02)       # the share of this process's compilations that is checked
@@ -143,7 +144,7 @@ class Program:
     def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None,
               asked: syntax.TypeExp | None = None) -> Any:
         target = check_target(target or self._options.target)
-        tells = asked is not None or self._session.declared(function) is not None
+        tells = (asked is not None and tells_lengths(asked)) or self._session.declared(function) is not None
         kinds = None if target != "cpu" or named else kinds_with_lengths(given) if tells else kinds_of(given)
         if kinds is None:
             return self._called(function, given, named, target, asked, Told())[0]

@@ -259,6 +259,7 @@ __all__ = [
     "Uniform",
     "View",
     "arrays",
+    "characters",
     "code_points",
     "column",
     "flatten_value",

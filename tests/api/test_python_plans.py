@@ -229,6 +229,7 @@ function trmv(rows, x) : ([i < n => [float; i + 1]], [float; n]) -> [float; n]
 function positive(v, x) : ([float; n], [float; m]) -> [float; m] = {e : e in v | e > 0.0};
 function totals(vv) : [[float]] -> [float] = {sum(v) : v in vv};
 function squares(v) = {x * x : x in v};
+function scaled(v, i) : ([float; n], int) -> [float; n] = {x * float(i) : x in v};
 """
 
 
@@ -299,7 +300,18 @@ def test_what_is_converted_has_no_plan(telling: nessie.Program) -> None:
 
 def test_few_kinds_are_known_at_once(telling: nessie.Program) -> None:
     squares = telling.squares.at("[float; n]")
+    often(telling, "squares", np.ones(3))
     for n in range(2 * MOST):
         assert len(squares(np.ones(n))) == n
         assert len(telling._calls.plans) <= MOST
-    often(telling, "squares", np.ones(3))
+    assert has_plan(telling, "squares")
+    for n in range(3, MOST + 3):
+        for _ in range(PATIENCE):
+            squares(np.ones(n))
+        assert len(telling._calls.plans) <= MOST
+
+
+def test_ints_beside_lengths_share_a_plan(telling: nessie.Program) -> None:
+    for i in range(2 * PATIENCE):
+        assert telling.scaled(np.ones(3), i).tolist() == [i] * 3
+    assert has_plan(telling, "scaled") and len(telling._calls.plans) == 1

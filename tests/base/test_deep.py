@@ -258,6 +258,21 @@ def test_the_time_is_up_where_python_drops_exceptions(monkeypatch: pytest.Monkey
     assert goes_on and not told and not deep.left_working() and hook is tell
 
 
+def test_a_hook_that_was_set_back_too_late_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who saved it during work has put it back after the work's end."""
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    during = run_deep(lambda: sys.unraisablehook)
+    monkeypatch.setattr(sys, "unraisablehook", during)
+
+    class Failing:
+        def __del__(self) -> None:
+            raise ValueError
+
+    run_deep(lambda: Failing() and None)
+    assert len(told) == 1
+
+
 def test_work_that_does_not_hear_is_left_to_itself(ctrl_c: None) -> None:
     start = time.monotonic()
     deaf = threading.Event()

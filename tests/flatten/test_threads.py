@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from amounts import examples
-from executors import EXECUTORS, Compiled, Failed, agree, assert_all_agree, assert_the_gpu_agrees, outcome
+from executors import EXECUTORS, Compiled, Failed, agree, assert_all_agree, assert_the_gpu_agrees, outcome, same
 from reading_cases import CASES, compiled
 
 from nessie.lambda_cu import nodes as ir
@@ -74,13 +74,16 @@ def random_loop(random: Random) -> str:
 
     def call() -> str:
         passed = random.choice(["v, w", "v, w", "v, w", "v, w", "w, v", "drop(v, min(1, #v)), w"])
-        return f"go(k - 1, {passed}, {term(2)}, {term(2)}, s)"
+        return f"go({random.choice(['k - 1', 'k - 1', 'k - 3'])}, {passed}, {term(2)}, {term(2)}, s)"
 
     def read() -> str:
         at = f"{random.choice('vw')}[{term(2)}]"
         return random.choice([at, f"(if {test()} then {at} else {term(1)})"])
 
-    step = call() if random.random() < 0.4 else f"if {test()} then {call()} else {call()}"
+    choice = f"if {test()} then {call()} else {call()}"
+    step = random.choice([call(), choice, choice, f"{call()} + {call()}",
+                          f"let p = {call()} in if p < #v then p + v[p] else {term(1)}",
+                          f"let p = {call()}; q = go(k - 4, v, w, p, {term(1)}, s) in p + q + {read()}"])
     return LOOP.format(end=random.choice(["k < 1", f"k < 1 or {test()}", f"k < 1 or {test()}"]),
                        result=random.choice(["s", term(1), "a", "a + s", f"(if {test()} then v[{term(1)}] else s)"]),
                        read=read(), step=step, start=term(1, "x #v #w 0 0"), other=term(1, "x #v #w 0 0"))
@@ -121,6 +124,32 @@ def test_loops_within_their_sequences_have_no_checks(name: str) -> None:
     for xs, v in ([3, 0, 9], [1, 3, 5, 7]), ([2], []), ([], [1]):
         expected = outcome(program, "interpreter", (xs, v))
         assert [outcome(program, executor, (xs, v)) for executor in EXECUTORS[1:]] == [expected] * len(EXECUTORS[1:])
+
+
+SEVERAL = """
+function go(k, v, w, a, s) : (int, [int], [int], int, int) -> int = if k < 1 then s
+  else let p = go(k - 1, w, v, 0, s); q = go(k - 1, w, v, a - 3, s) in p + q + (if a < #v then v[a] else 0);
+function main(xs, v, w) : ([int], [int], [int]) -> [int] = {go(x, v, w, 0, 0) : x in xs};
+"""
+
+
+def test_versions_that_call_one_another_know_nothing() -> None:
+    program = Compiled(SEVERAL)
+    for k, fails in (1, False), (2, True):
+        expected = outcome(program, "interpreter", ([k], [1, 2, 3], [10, 20]))
+        assert isinstance(expected, Failed) == fails
+        assert all([agree(expected, outcome(program, executor, ([k], [1, 2, 3], [10, 20]))) for executor in EXECUTORS])
+
+
+def test_versions_of_permuted_sequences_are_made_soon() -> None:
+    """Each is made a few times, not as many times as there are versions around it."""
+    program = Compiled("""
+        function go(k, u, v, w, z, a, b, s) : (int, [int], [int], [int], [int], int, int, int) -> int = if k < 1 then s
+          else let p = go(k - 1, v, w, z, u, a - 1, b, 0); q = go(k - 1, v, u, w, z, a, b - 1, 0)
+               in p + q + (if a >= 0 and a < #u then u[a] else b);
+        function main(xs, u, v) : ([int], [int], [int]) -> [int] = {go(3, u, v, v ++ u, u ++ v, x, x, 0) : x in xs};""")
+    assert len(program.flat.scalar_functions) == 24
+    same(program, [3, 0, 1], [1, 2], [3])
 
 
 def test_loops_that_leave_their_sequences_are_told() -> None:

@@ -108,7 +108,7 @@ def next_part(*places: tuple[Span, str]) -> None:
 class Task:
     """Work for a thread. `ended` is an event, because a join cannot be resumed after a Ctrl-C. `began`: the start, by
     time.monotonic; `limits`: the deadlines of the work and of its parts; `struck`: the thread was given an exception;
-    `due`: one that may not have come yet; `dropped`: one came to nothing; `waited`: somebody waits for the work."""
+    `due`: one that may not have come yet; `dropped`: Python dropped one; `waited`: somebody waits for the work."""
 
     def __init__(self, body: Callable[[], None]) -> None:
         self.body, self.ended, self.waited = body, threading.Event(), True
@@ -192,9 +192,10 @@ class Worker:
             if begins:
                 _thread.task, task.began = task, time.monotonic()
                 if not _at_work:
-                    _usual_limit, _usual_hook = sys.getrecursionlimit(), sys.unraisablehook
+                    _usual_limit = sys.getrecursionlimit()
                     sys.setrecursionlimit(RECURSION_LIMIT)
-                    sys.unraisablehook = ignored
+                    if sys.unraisablehook is not ask_again:     # whoever set it back may have found it so
+                        _usual_hook, sys.unraisablehook = sys.unraisablehook, ask_again
                 _at_work.append(task)
         return begins
 
@@ -213,7 +214,7 @@ class Worker:
             task.ended.set()
 
 
-def ignored(exception: sys.UnraisableHookArgs) -> None:
+def ask_again(exception: sys.UnraisableHookArgs) -> None:
     """Ask for another exception instead of one that was to end the work and came where none can be raised, for example
     in a weak reference's callback. Others are told as usual."""
     task: Task | None = getattr(_thread, "task", None)
@@ -226,7 +227,7 @@ def ignored(exception: sys.UnraisableHookArgs) -> None:
 def as_usual() -> None:
     """Set back what is set while there is work."""
     sys.setrecursionlimit(_usual_limit)
-    if sys.unraisablehook is ignored:
+    if sys.unraisablehook is ask_again:
         sys.unraisablehook = _usual_hook
 
 
