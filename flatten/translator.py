@@ -56,7 +56,7 @@ def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
         case mono.Const(number, Base(base)):
             return constant(number, base)
         case mono.Prim("neg", (mono.Const(int(number) | float(number), Base(base)),)) if number != MIN_INT:
-            return constant(-number, base)
+            return constant(0 - number, base)          # -0.0 of 0.0 is 0.0
     exp, env = with_data(t, exp, env)
     if domain is HOST:
         return from_host_term(t.emitter, thread(exp, env, HOST, HOST.here(), t.emitter.host()), hint)

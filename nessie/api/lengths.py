@@ -15,11 +15,11 @@ from nessie.api.values.taking import Taken, one
 from nessie.arguments.with_lengths import Due, refuse_others
 from nessie.base.source import Source
 from nessie.base.system.memory import MemoryBudget
-from nessie.base.types import FLOAT, INT, Pair, Seq, Type
+from nessie.base.types import Type
 from nessie.lengths.layouts import check
 from nessie.lengths.told import Given, Told
 from nessie.lengths.values import shaped
-from nessie.lengths.vectors import missing_levels, vectors_for, without_levels
+from nessie.lengths.vectors import missing_levels, vectors_for, with_floats, without_levels
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_type
@@ -39,20 +39,10 @@ def vectors(datatypes: Datatypes, due: Due, given: Sequence[Any]) -> list[Type |
     types = list(due.types)
     for place, (part, type_) in enumerate(zip(due.parts, due.types)):
         if type_ is not None and any(vectors_for(part)):
-            found = one(datatypes, "", given[place], None, MemoryBudget()).type
+            found = one(datatypes, f"argument {place + 1}", given[place], None, MemoryBudget()).type
             count = missing_levels(part, found) or missing_levels(part, with_floats(found))
             types[place] = without_levels(type_, count)
     return types
-
-
-def with_floats(type_: Type) -> Type:
-    """The type with floats for ints, which may stand for them."""
-    match type_:
-        case Seq(element):
-            return Seq(with_floats(element))
-        case Pair(first, second):
-            return Pair(with_floats(first), with_floats(second))
-    return FLOAT if type_ == INT else type_
 
 
 def in_form(taken: Taken, due: Due, told: Told) -> Taken:

@@ -13,7 +13,7 @@ from nessie.base.source import NessieError, Span
 from nessie.base.types import Pair, Type, match_types, nest_right, show_type
 from nessie.files.parts import Misfit
 from nessie.lengths.layouts import check
-from nessie.lengths.vectors import missing_levels, stands_for, vectors_for, without_levels
+from nessie.lengths.vectors import missing_levels, stands_for, vectors_for, with_floats, without_levels
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.text import show_type as show_written
@@ -87,4 +87,5 @@ def refuse_others(parts: Sequence[syntax.TypeExp], names: Sequence[str], types: 
         if not stands_for(part, type_):
             places = ((span, f"this is {show_type(type_, False)}"), (part.span, "this is due"))
             raise NessieError(f"{name} is {show_type(type_, False)}, and {show_written(part)} is due",
-                              *[(place, label) for place, label in places if place])
+                              *[(place, label) for place, label in places if place],
+                              hint="with a point, a number is a float" * stands_for(part, with_floats(type_)))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nessie.base.source import NessieError
-from nessie.base.types import Seq, Type
+from nessie.base.types import FLOAT, INT, Pair, Seq, Type
 from nessie.base.values import Flat, Nested
 from nessie.lengths.formulas import bare, names_in, places
 from nessie.lengths.layouts import fits
@@ -50,6 +50,16 @@ def levels_of(written: syntax.TypeExp, count: int) -> list[syntax.TypeSeq]:
 def stands_for(written: syntax.TypeExp, type_: Type) -> bool:
     """May a value of this type be given where the written one is due?"""
     return fits(written, type_) or missing_levels(written, type_) > 0
+
+
+def with_floats(type_: Type) -> Type:
+    """Return the type with floats for ints, which may stand for them."""
+    match type_:
+        case Seq(element):
+            return Seq(with_floats(element))
+        case Pair(first, second):
+            return Pair(with_floats(first), with_floats(second))
+    return FLOAT if type_ == INT else type_
 
 
 def with_levels(type_: Type, count: int) -> Type:

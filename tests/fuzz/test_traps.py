@@ -45,6 +45,9 @@ N, M = "(v) : [int]", "(v, m) : ([int], [[int]])"
 
 # what may go wrong: definitions, main's parameters with their types, its result, its body, arguments, the outcome
 TRAPS: dict[str, tuple[str, str, str, str, tuple[Any, ...], Any]] = {
+    "a constant zero has no sign after its negation": (
+        "", "(x) : float", "[float]", "[-0.0, -x, (let y = 0.0 in -y), 0.0 * -1.0, -5.0, sqrt(-0.0)]", (0.0,),
+        [0.0, 0.0, 0.0, -0.0, -5.0, 0.0]),
     "recursion that no conditional ends": (
         SUMS, "(kids, w) : ([[int]], [int])", "[int]", "{from(j, kids, w) : j in [0:2]}",
         ([[1], [], [0]], [5, 7, 9]), [12, 7]),

@@ -208,3 +208,22 @@ def test_a_vector_is_no_rows_of_unknown_lengths(program: nessie.Program) -> None
     refusal = refused(lambda: program.sums.at("[uniform [float]]")(ROWS))
     assert "argument 1 is [float], and [uniform [float]] is due" in refusal or "sums takes [[float]]" in refusal
     assert "nothing says what m is: argument 1 is a vector" in refused(lambda: program.sums.at("[[float; m]; n]")(ROWS))
+
+
+@pytest.mark.parametrize(("type_", "given", "said"), [
+    ("[float]", "[1, 2]", "argument 1 is [int], and [float] is due"),
+    ("[float; n]", "[1, 2]", "argument 1 is [int], and [float; n] is due"),
+    ("[bool]", "[1.5]", "argument 1 is [float], and [bool] is due"),
+    ("([int], int)", "[1]", "argument 1 is [int], and ([int], int) is due"),
+])
+def test_what_is_asked_for_is_compared_with_what_is_given(type_: str, given: str, said: str, tmp_path: Path,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "same.nesl").write_text("function same(v) = v;")
+    assert main(["run", str(tmp_path / "same.nesl"), "-e", "same", "-t", type_, given]) == 1
+    error = capsys.readouterr().err
+    assert said in error and ("with a point, a number is a float" in error) == ("[float" in type_)
+
+
+def test_lists_that_mix_types_are_told_by_their_argument(program: nessie.Program) -> None:
+    with pytest.raises(nessie.NessieError, match="argument 1"):
+        program.doubled([[1.0], [2.0, "a"]])
