@@ -25,6 +25,7 @@ from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
 from nessie.cudagen.cpu.machine_code import features
 from nessie.cudagen.cpu.operators import COMPARED, EXACT, ROUNDED, TYPES, Value, apply, nearest_single
 from nessie.cudagen.cpu.rewrites.cuts import in_cuts
+from nessie.cudagen.cpu.rewrites.decided import until_decided
 from nessie.cudagen.cpu.rewrites.folds import in_lanes
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
 from nessie.cudagen.cpu.rewrites.rows_ahead import with_rows_ahead
@@ -109,7 +110,8 @@ def document(module: Module) -> Doc:
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
-    return (*strips, *editions(in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn))))), in_turn))
+    in_lanes_or_turn = in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn)))))
+    return (*strips, *editions(until_decided(in_lanes_or_turn), in_turn))
 
 
 def parameter_text(parameter: Parameter) -> str:

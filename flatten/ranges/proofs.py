@@ -8,16 +8,18 @@ comparison of float(a) with a small whole number is one of a: float(max(d, 1)) /
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from nessie.flatten.ranges.intervals import COMPARED
 from nessie.flatten.ranges.ranges import DEEPEST, MOST_TERMS, Ranges
 from nessie.flatten.values.domains import TRUE, ZERO, op
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.polynomials import Polynomial, add, multiply, name, number, polynomial, subtract
+from nessie.lambda_cu.spaces.polynomials import Monomial, Polynomial, add, multiply, name, number, polynomial, subtract
 
 STEPS = 5                       # replacements in a proof, one after another
 MOST_TRIED = 100                # polynomials in a proof
+MOST_BOUNDS = 8                 # polynomials that are kept as bounds of what is stored
+FAR = 2 ** 61                   # a number that bounds nothing
 EXACT_FLOATS = 2 ** 24          # below it ints are floats of 32 bits, too
 
 
@@ -32,6 +34,32 @@ def nonnegative(ranges: Ranges, exp: Polynomial) -> bool:
         latest = [new for new in dict.fromkeys(made) if new not in tried][:MOST_TRIED - len(tried)]
         tried.update(latest)
     return False
+
+
+def lasting_bounds(ranges: Ranges, exp: Polynomial, lasting: Container[str]) -> list[Polynomial]:
+    """Return polynomials over lasting names that exp is at least: what comes of a few replacements, or of other names'
+    numbers."""
+    found = [exp]
+    for old in found:
+        if len(found) < MOST_BOUNDS and len(old.terms) <= MOST_TERMS:
+            found += [new for new in replaced(ranges, old) if new not in found]
+    by_number = [with_numbers(ranges, bound, lasting) for bound in found[:MOST_BOUNDS]]
+    return list(dict.fromkeys([bound for bound in by_number if bound is not None]))
+
+
+def with_numbers(ranges: Ranges, exp: Polynomial, lasting: Container[str]) -> Polynomial | None:
+    """Return exp with the least that monomials with other names may be; None where nothing is known of one."""
+    terms = list[tuple[Monomial, int]]()
+    for monomial, c in exp.terms:
+        if all([factor in lasting for factor in monomial]):
+            terms.append((monomial, c))
+            continue
+        low, high = ranges.product(monomial)
+        least = c * (low if c > 0 else high)
+        if abs(least) > FAR:
+            return None
+        terms.append(((), least))
+    return polynomial(terms, exp.divisor)
 
 
 def surely_nonnegative(ranges: Ranges, exp: Polynomial) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nessie.base.source import Origin
 from nessie.base.widths import WIDE, wide
-from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds
+from nessie.flatten.ranges.proofs import assumptions, by_numbers, doubtful, holds, lasting_bounds, negated
 from nessie.flatten.ranges.ranges import ANY, SIZE, SOME, Note, Range, Ranges, index_below, index_range, items, meet
 from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, inside, minus, op, size_form
 from nessie.flatten.values.values import PairTerm, ScalarTerm, SeqTerm, Term, components, join_leaves, moved, rebuilt
@@ -227,6 +227,16 @@ class Context:
                 return context.notes[exp]
             context = context.outer
         return None
+
+    def lasting(self, exp: ir.Exp) -> Range | None:
+        """Return the range of the expression's values wherever they are read later: by numbers, and by polynomials over
+        names of the host. None for what may be no int."""
+        found = self.ranges.interval(exp)
+        if found is None:
+            return None
+        form = self.ranges.form(exp)
+        above = [negated(bound) for bound in lasting_bounds(self.ranges, negated(form), self.emitter.types)]
+        return Range(*found, tuple(above), tuple(lasting_bounds(self.ranges, form, self.emitter.types)))
 
     def assumed(self) -> tuple[Polynomial, ...]:
         """Return the polynomials that are not negative wherever this runs."""

@@ -178,6 +178,12 @@ class Emitter:
         if isinstance(name, str):
             self.known[name] = known
 
+    def know_elements(self, array: ir.Param, known: Range | None) -> None:
+        """Record a range of the array's elements, if they are ints as wide as they are computed."""
+        assert isinstance(array.type, ir.Array)
+        if known is not None and array.type.base == INT:
+            self.know(array.name, known)
+
     def permute(self, array: str, space: Domain) -> None:
         """Record that the array holds a permutation of the space's indices within each segment."""
         self.permutations[array] = space

@@ -269,6 +269,11 @@ NEVER = {               # the expression that computes for v, one that cannot fa
     "rows": "{{r[j] : j in [0:#r]} : r in [v, v]}",
     "two deep": "{{v[i] * v[j] : j in [0:#v]} : i in [0:#v]}",
     "taken": "{sum(take(v, i)) : i in [0:#v]}",
+    "survivors": "{v[i] : i in {i in [0:#v] | rem(i, 2) == 0}}",
+    "computed of survivors": "{v[i - 1] : i in {i + 1 : i in [0:#v] | v[i] > 5}}",
+    "gathered by survivors": "let is = {i in [0:#v] | v[i] > 5} in {x + y : x in v -> is; y in v -> is}",
+    "survivors from the end": "{v[#v - 1 - i] : i in {#v - 1 - i : i in [0:#v] | v[i] > 5}}",
+    "survivors of survivors": "{v[i] : i in {i in {i in [0:#v] | v[i] > 5} | rem(i, 2) == 0}}",
 }
 SOMETIMES = {           # one that fails for some v
     "one too far": "{v[i + 1] : i in [0:#v]}",
@@ -288,6 +293,10 @@ SOMETIMES = {           # one that fails for some v
     "a length that is read": "{v[x] : x in v}",
     "taken": "{sum(take(v, i + 2)) : i in [0:#v]}",
     "rows": "{{r[j] : j in [0:#v]} : r in [v, drop(v, 1)]}",
+    "survivors": "{v[i] : i in {i + 1 : i in [0:#v] | rem(i, 2) == 0}}",
+    "survivors of more": "{v[i] : i in {i in [0:#v + 1] | rem(i, 2) == 1}}",
+    "survivors that are read": "{v[x] : x in {x in v | x > 0}}",
+    "gathered by survivors": "v -> {i in [0:#v + 2] | i > 1}",
 }
 
 

@@ -6,4 +6,5 @@
     rows_of_loops   loops that divide their index, by rows
     rows_ahead      loops over rows that lie anywhere, which ask for rows in advance
     folds           folds, for neighbouring elements together
+    decided         folds of bools, which end once they are decided
 """
