@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from nessie.base.system.deep import interruptible
+from nessie.base.system.deep import interruptible, undisturbed
 from nessie.running.text_streams import DONE, NONE, Status, Streams, failed, no_stream, reason
 
 
@@ -17,16 +17,20 @@ class Processes:
         `seconds`, and when the work that waits for it ends."""
         import subprocess
         given = text.encode("utf-8", "surrogateescape")
+        begun: subprocess.Popen[bytes] | None = None
         try:
-            with (subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as begun,
-                  interruptible(begun.kill)):
-                try:
-                    printed, _ = begun.communicate(given, seconds)
-                except BaseException:
-                    begun.kill()
-                    raise
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            return "", reason(error)
+            with undisturbed():             # else one that has begun might be lost
+                begun = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            with interruptible(begun.kill):
+                printed, _ = begun.communicate(given, seconds)
+        except BaseException as error:
+            if begun is not None:
+                begun.kill()
+                with begun:                 # closes its streams, and waits
+                    pass
+            if isinstance(error, OSError | ValueError | subprocess.TimeoutExpired):
+                return "", reason(error)
+            raise
         why = f"the command failed, with status {begun.returncode}" if begun.returncode else ""
         return printed.decode("utf-8", "surrogateescape"), why
 

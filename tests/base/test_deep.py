@@ -459,3 +459,18 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_a_process_that_is_forked_off_has_stacks_of_the_usual_size() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", STARTING], check=True, timeout=PATIENCE)
+
+
+def test_what_may_not_be_disturbed_is_done_before_it_is_ended() -> None:
+    """An exception waits for the end of the body, and comes then."""
+    done = []
+
+    def work() -> bool:
+        with deep.undisturbed():
+            end = time.monotonic() + 0.3
+            done.append(until(lambda: time.monotonic() > end))
+        return until(lambda: False)
+
+    with pytest.raises(NessieError, match=r"it took longer than 0\.1 s"):
+        run_deep(work, Deadline(0.1, ""), leaves=PATIENCE)
+    assert done == [True] and not deep.left_working()

@@ -293,6 +293,13 @@ def no_thread(stack: int) -> NessieError:
                        hint="ulimit -v limits the address space, ulimit -u the threads")
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Give this thread's work no exception in the body, which is short: who strikes waits for its end."""
+    with _lock:
+        yield
+
+
 class interruptible:                # in lower case, like other context managers
     """Register `interrupt` while the body runs: it makes the body end soon, and is called in the waiting thread."""
 

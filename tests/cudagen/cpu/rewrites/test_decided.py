@@ -44,7 +44,8 @@ def module(case: tuple[str, str, str, str]) -> Module:
 
 def outcome(function: Any, m: int, ys: list[int]) -> list[bool]:
     at, out = np.array([0, 2, 1, 4, 0]), np.zeros(5, bool)
-    run(Module((function,)), "f", [0, 1, 5, m, at, np.array([1, 2, 1, 2, 3, 1, 2, 1, 1, 1, 1, 1]), np.array(ys, np.int64), out])
+    xs = np.array([1, 2, 1, 2, 3, 1, 2, 1, 1, 1, 1, 1])
+    run(Module((function,)), "f", [0, 1, 5, m, at, xs, np.array(ys, np.int64), out])
     return [bool(b) for b in out]
 
 
