@@ -238,9 +238,9 @@ function main(m, v) : ([[float]], [float]) -> ([float], [float]) = ({total(r) : 
     found = [(" ".join(notes["text"][start:end].split()), written(data, spans))
              for start, end, spans, *_ in notes["marks"]]
     assert [re.split(" is | t:", text)[0] for text, _ in found] == [
-        "({v[i - 1] : i in [1:#v + 1]})", "[1:#v + 1]", "sum({v[i - 1] : i in [1:#v + 1]})", "v[max(i - 1, 0)]"]
+        "({v[i - 1] : i in [1:#v + 1]})", "[1:#v + 1]", "v[max(i - 1, 0)]"]
     assert all(text.startswith(place) for text, (place,) in found)
-    assert found[3][0].endswith("elements from 1 to before #v max(i - 1, 0) is i - 1")
+    assert found[2][0].endswith("elements from 1 to before #v max(i - 1, 0) is i - 1")
 
 
 def test_files_that_are_loaded_stand_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
