@@ -26,7 +26,6 @@ from nessie.base.records import dataclass
 from nessie.base.system.disk_cache import cached, find
 from nessie.base.system.forking import STEADY
 from nessie.base.values import DTYPES, OnDevice
-from nessie.base.widths import wide
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.sorting import SORTS
@@ -37,6 +36,7 @@ from nessie.cudagen.host.memory import Block, Memory, address_of, view
 from nessie.cudagen.host.nodes import Invoke
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import ArrayResult, Phase, Plan
+from nessie.lambda_cu.layout import scalar
 from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ class Cpu(Launches):
         return self.memory.release(array)
 
     def read(self, array: Array, index: int) -> Scalar:
-        value: Scalar = view(array)[index].item()
-        return chr(int(value)) if wide(array.base) == "char" else value
+        found: Scalar = scalar(view(array)[index], array.base)
+        return found
 
     def free(self, array: Array) -> None:
         self.memory.give(array)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from nessie.base.values import DTYPES
-from nessie.base.widths import wide
 from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.generate import generate
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
@@ -21,6 +20,7 @@ from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.meanings import MEANINGS
 from nessie.cudagen.loops.plan import EPOCH, WORKERS, ArrayResult, Phase, Result, replacing
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import scalar
 from nessie.lambda_cu.running.default_depths import MOST_CALLS, Costs
 
 NESTED = 6000                           # calls within calls: each takes one of the stack, and some frames of Python's
@@ -91,8 +91,8 @@ class Interpreted(ErrorWords):
         return copy
 
     def read(self, array: Array, index: int) -> Scalar:
-        value: Scalar = array.buffer[index].item()
-        return chr(int(value)) if wide(array.base) == "char" else value
+        found: Scalar = scalar(array.buffer[index], array.base)
+        return found
 
     def free(self, array: Array) -> None:
         spoil(array.buffer)
@@ -153,5 +153,5 @@ def result(wanted: Result, memory: Memory, bases: Mapping[str, str]) -> Held:
         if wanted.length is not None:
             values = values[:size(wanted.length, memory)]
         return Array(bases[wanted.buffer], len(values), values)
-    value: Scalar = memory["cells"][wanted.slot:wanted.slot + 1].view(DTYPES[wanted.base])[0].item()
-    return chr(int(value)) if wanted.base == "char" else value
+    found: Scalar = scalar(memory["cells"][wanted.slot:wanted.slot + 1].view(DTYPES[wanted.base])[0], wanted.base)
+    return found

@@ -110,8 +110,8 @@ def document(module: Module) -> Doc:
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
-    in_lanes_or_turn = in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn)))))
-    return (*strips, *editions(until_decided(in_lanes_or_turn), in_turn))
+    together = in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn)))))
+    return (*strips, *editions(until_decided(together), in_turn))
 
 
 def parameter_text(parameter: Parameter) -> str:

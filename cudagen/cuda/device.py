@@ -21,7 +21,6 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import Unsupported, user_span
 from nessie.base.values import DTYPES, OnDevice
-from nessie.base.widths import wide
 from nessie.cudagen.cuda.driver import Driver, Values
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.cuda.memory import Board, DeviceMemory
@@ -31,6 +30,7 @@ from nessie.cudagen.host.memory import Block
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult
 from nessie.cudagen.loops.walk import parts
+from nessie.lambda_cu.layout import scalar
 from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
 MOST_BLOCKS = 2**31 - 1         # of a launch
@@ -147,8 +147,8 @@ class Gpu(Launches):
                 return array.last
         values = np.empty(1, DTYPES[array.base])
         self.driver.read(array.buffer.address + index * values.itemsize, values)
-        value: Scalar = values[0].item()
-        return chr(int(value)) if wide(array.base) == "char" else value
+        found: Scalar = scalar(values[0], array.base)
+        return found
 
     def free(self, array: Array) -> None:
         self.memory.give(array)

@@ -212,9 +212,7 @@ def run_filter_parts(t: Translator, predicate: Value, context: Context, parts: l
     test = Context(emitter, space)
     holds = thunk_of(space, test, [(exp_of(pull(predicate, space, space.here(), test)), "bool")])
     count = emitter.declare("k", "int")
-    arrays = [emitter.declare(hint, ir.Array(base, count.name)) for _, base in parts]
-    for array, (exp, _) in zip(arrays, parts, strict=True):
-        emitter.know_elements(array, context.lasting(exp))
+    arrays = context.declare(parts, count.name, hint)
     results = [count, *arrays]
     if not space.is_flat:
         offsets = emitter.declare("offsets", ir.Array("int", domain.size, 1))

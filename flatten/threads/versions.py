@@ -52,8 +52,8 @@ class Open:
     version: Version
     depth: int
     outermost: int
-    facts: Facts = frozenset()
-    asked: Facts = frozenset()
+    facts: Facts
+    asked: Facts
     made: ir.ScalarFunction | None = None
 
 
@@ -106,7 +106,7 @@ class Versions:
         if name not in self.knowing:
             return frozenset()
         exps = [exp for term in terms for exp, _ in components(term)]
-        roles = [role for term in terms for role in roles_of(term)]
+        roles = roles_of(terms)
         ints, lengths = ([at for at, role in enumerate(roles) if role == wanted] for wanted in ("int", "length"))
         if not lengths or len(ints) * (1 + len(lengths)) > MOST_FACTS:
             return frozenset()
@@ -117,10 +117,10 @@ class Versions:
 
     def promisable(self, function: mono.Function, terms: list[Term]) -> frozenset[int | None]:
         """Return what the function might promise."""
-        roles = [role for term in terms for role in roles_of(term)]
-        if function.name not in self.knowing or roles_of(nothing(function.result)) != ["int"] or "length" not in roles:
+        lengths = [at for at, role in enumerate(roles_of(terms)) if role == "length"]
+        if function.name not in self.knowing or roles_of([nothing(function.result)]) != ["int"] or not lengths:
             return frozenset()
-        return frozenset([None, *[at for at, role in enumerate(roles) if role == "length"]])
+        return frozenset([None, *lengths])
 
     def make(self, key: Key, facts: Facts, function: mono.Function, terms: list[Term]) -> Version:
         depth, waiting = len(self.open), len(self.waiting)
@@ -153,7 +153,7 @@ class Versions:
                             for p, term in zip(function.parameters, terms, strict=True)}
         context, facts, promises = Context(self.emitter), this.facts, this.version.promises
         if function.name in self.knowing:
-            context.parameters = ranges_of(params, [role for term in terms for role in roles_of(term)], facts)
+            context.parameters = ranges_of(params, roles_of(terms), facts)
         term = thread(function.body, env, HOST, HOST.here(), context)
         if (this.facts, this.version.promises) != (facts, promises):
             return False
@@ -233,14 +233,18 @@ def leaves_of(term: Term) -> list[Leaf]:
     return []
 
 
-def roles_of(term: Term) -> list[str]:
-    """Return for each scalar of the argument whether it is an int, a length, or something else, ''."""
-    match term:
-        case ScalarTerm(_, base):
-            return ["int" if wide(base) == "int" else ""]
-        case PairTerm(first, second):
-            return [*roles_of(first), *roles_of(second)]
-    return ["", "length"]
+def roles_of(terms: list[Term]) -> list[str]:
+    """Return for each scalar of the terms whether it is an int, a length, or something else, ''."""
+    found: list[str] = []
+    for term in terms:
+        match term:
+            case ScalarTerm(_, base):
+                found.append("int" if wide(base) == "int" else "")
+            case PairTerm(first, second):
+                found += roles_of([first, second])
+            case SeqTerm():
+                found += ["", "length"]
+    return found
 
 
 def promise(result: ir.Exp, at: int | None, params: list[ir.Param]) -> ir.Exp:

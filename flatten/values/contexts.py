@@ -228,6 +228,14 @@ class Context:
             context = context.outer
         return None
 
+    def declare(self, parts: list[tuple[ir.Exp, str]], size: ir.Size, hint: str) -> list[ir.Param]:
+        """Declare arrays of this size for the expressions, each with its type. What is known of ints lasts."""
+        arrays = [self.emitter.declare(hint, ir.Array(base, size)) for _, base in parts]
+        for array, (exp, base) in zip(arrays, parts, strict=True):
+            if base == "int" and (known := self.lasting(exp)) is not None:
+                self.emitter.know(array.name, known)
+        return arrays
+
     def lasting(self, exp: ir.Exp) -> Range | None:
         """Return the range of the expression's values wherever they are read later: by numbers, and by polynomials over
         names of the host. None for what may be no int."""

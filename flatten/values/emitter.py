@@ -45,8 +45,8 @@ class Tables:
     spaces over a domain, and lengths among which are the least and the greatest; `where_some`: the range of an int
     where sizes are not 0; `zero_with`: the size with which a size is 0; `host_parts`: the names of expressions of the
     host in lengths; `inverses`: the inverse of
-    an array that holds a permutation; `versions`: of thread-level functions, by their names, their
-    payloads, and what is known of their ints."""
+    an array that holds a permutation; `versions`: of thread-level functions, by their names, their payloads, and what
+    is known of their ints."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
@@ -177,12 +177,6 @@ class Emitter:
         """Record a range that holds wherever the name is bound."""
         if isinstance(name, str):
             self.known[name] = known
-
-    def know_elements(self, array: ir.Param, known: Range | None) -> None:
-        """Record a range of the array's elements, if they are ints as wide as they are computed."""
-        assert isinstance(array.type, ir.Array)
-        if known is not None and array.type.base == INT:
-            self.know(array.name, known)
 
     def permute(self, array: str, space: Domain) -> None:
         """Record that the array holds a permutation of the space's indices within each segment."""

@@ -51,9 +51,7 @@ Kept = dict[Value, Value]       # a value that is not computed again, and the va
 
 def store(emitter: Emitter, domain: Domain, context: Context, parts: list[tuple[ir.Exp, str]], hint: str) -> list[str]:
     """Emit one MAP over the domain with these results, under the context's bindings."""
-    results = [emitter.declare(hint, ir.Array(base, domain.size)) for _, base in parts]
-    for result, (exp, _) in zip(results, parts, strict=True):
-        emitter.know_elements(result, context.lasting(exp))
+    results = context.declare(parts, domain.size, hint)
     body = context.elements(parts)
     emitter.run(ir.Map(scope.thunk(domain.params, body), emitter.walked(domain)), results)
     return [result.name for result in results]

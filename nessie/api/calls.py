@@ -57,10 +57,10 @@ if TYPE_CHECKING:
 
 COMPILING = STEADY                  # a fork waits for who compiles
 ALL: WeakSet[Calls] = WeakSet()
-Key = tuple[str, syntax.TypeExp | None, Kinds]          # of a plan: a function, the type that is asked for, arguments
-
 SHALLOW = 100                   # nested expressions that any thread's stack has room for
 LOOKED_UP = 0.5                 # seconds until free memory is looked up again
+
+Key = tuple[str, syntax.TypeExp | None, Kinds]      # of a plan: a function, the type that is asked for, the arguments
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ SETTINGS = (32, 64)
 WIDE = {"int32": "int", "int16": "int", "int8": "int", "uint8": "int", "uint16": "int", "uint32": "int",
         "float32": "float", "char8": "char"}
 NARROW = {"int": "int32", "float": "float32"}
-SIGNED = ("int32", "int16", "int8")
 FITTING = {"int32": (-2 ** 31, 2 ** 31 - 1), "int16": (-2 ** 15, 2 ** 15 - 1), "int8": (-128, 127), "uint8": (0, 255),
            "uint16": (0, 2 ** 16 - 1), "uint32": (0, 2 ** 32 - 1)}
+SIGNED = frozenset([name for name, (least, _) in FITTING.items() if least < 0])
 
 
 def wide(base: str) -> str:

@@ -23,14 +23,13 @@ class Processes:
                 begun = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             with interruptible(begun.kill):
                 printed, _ = begun.communicate(given, seconds)
-        except BaseException as error:
-            if begun is not None:
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            return "", reason(error)
+        finally:
+            if begun is not None and begun.returncode is None:
                 begun.kill()
                 with begun:                 # closes its streams, and waits
                     pass
-            if isinstance(error, OSError | ValueError | subprocess.TimeoutExpired):
-                return "", reason(error)
-            raise
         why = f"the command failed, with status {begun.returncode}" if begun.returncode else ""
         return printed.decode("utf-8", "surrogateescape"), why
 

@@ -27,7 +27,7 @@ from nessie.api.values.sequences import Tuples, a, is_text, recheck
 from nessie.base import values
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, nest_right
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import DTYPES, Column, Flat, OnDevice
 from nessie.base.widths import FULL, Widths
 
@@ -61,10 +61,8 @@ class Arguments:
                 return (self.real(value), FLOAT) if wanted == FLOAT else (self.whole(int(value)), INT)
             case float() | np.floating():
                 return self.datatypes.widths.rounded(float(value)), FLOAT
-            case str():
-                if wanted == CHAR and len(value) == 1:
-                    return value, CHAR
-                return Flat(len(value), values.characters(value)), STRING
+            case str() if wanted == CHAR and len(value) == 1:
+                return value, CHAR
             case tuple():
                 return self.components(value, wanted)
         length, column, element = self.sequence(value, element_of(wanted))
