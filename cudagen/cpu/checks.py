@@ -20,18 +20,18 @@ for ever, stays as it is.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
 from nessie.base.parts import updated
+from nessie.cudagen.cpu.rewrites.held import held, is_failure
 from nessie.cudagen.cpu.row_loops import divides, in_order, lanes, names_of_read
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.nodes import Exp, For, Function, If, Load, Name, Return, Set, Stmt, Store, Var, While
 from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, names, parts, statements, with_blocks
 
-FAILED = Name("failed")
 MISSED = Name("missed.")        # no name of the text has a point
 MISSED_LANES = "missed.lanes"   # an array
 AGAIN = "again"
@@ -43,15 +43,15 @@ def editions(function: Function, plain: Function) -> tuple[Function, ...]:
     before other loops were made of its own."""
     if not repeatable(function):
         return (function,)
-    misses = (Name(f"miss.{number}") for number in count())
-    read = names_of_read(function)
-    body = tuple([new for s in function.body for new in changed(s, misses, read)])
+    rewriter = Rewriter(function)
+    body = tuple([new for s in function.body for new in rewriter.changed(s)])
     if body == function.body:
         return (function,)
     again = replace(plain, name=again_of(function.name), kind="device")
     called = loops.Call((), again.name, tuple([Name(p.name) for p in function.parameters]))
     shared = sum(isinstance(statement, loops.Shared) for statement in body)                 # at the top
-    begin: list[Stmt] = [Var(MISSED.name, "int", integer(0))]
+    begin: list[Stmt] = [If(op("<=", Name(size), integer(0)), (called, Return(()))) for size in sorted(rewriter.sizes)]
+    begin.append(Var(MISSED.name, "int", integer(0)))
     end: list[Stmt] = [If(op("/=", op("and", MISSED, integer(1)), integer(0)), (called,))]
     declared: list[Stmt] = []
     if sizes := {s.high for s in statements(body) if isinstance(s, For) and stores_misses(s)}:
@@ -82,20 +82,33 @@ def repeatable(function: Function) -> bool:
                              if isinstance(part, Load))
 
 
-def changed(statement: Stmt, misses: Iterator[Name], read: frozenset[str]) -> list[Stmt]:
-    """The statement, of whose innermost loops each round only says whether it fails. `read`: the names of what the
-    function has read."""
-    if not isinstance(statement, For) or any(isinstance(s, For | While | Return) for s in statements(statement.body)):
-        return [with_blocks(statement, lambda inner: changed(inner, misses, read))]
-    if not records(statement.body) or in_order(statement, read) or is_scalar(statement):
-        return [statement]
-    miss = next(misses)
-    missed: Stmt = Set(MISSED.name, op("or", MISSED, miss))
-    if lanes(statement):
-        lane = Name(statement.index)
-        missed = Store(MISSED_LANES, lane, op("or", Load(MISSED_LANES, lane), miss))
-    body = (Var(miss.name, "int", PASSED), *[missing(s, miss) for s in statement.body], missed)
-    return [updated(statement, body=body)]
+class Rewriter:
+    """Rewrites the innermost loops of a function: each round only says whether it fails. `read`: the names of what the
+    function has read; `fixed`: of its scalars; `sizes`: those of them that must be above 0."""
+
+    def __init__(self, function: Function) -> None:
+        self.misses = (Name(f"miss.{number}") for number in count())
+        self.read = names_of_read(function)
+        self.fixed = frozenset({p.name for p in function.parameters if not p.array})
+        self.sizes: set[str] = set()
+
+    def changed(self, statement: Stmt) -> list[Stmt]:
+        inside = statements(statement.body) if isinstance(statement, For) else ()
+        if not isinstance(statement, For) or any(isinstance(s, For | While | Return) for s in inside):
+            return [with_blocks(statement, self.changed)]
+        if not records(statement.body) or is_scalar(statement):
+            return [statement]
+        jumps = in_order(statement, self.read)
+        loop, sizes = held(statement, self.fixed, jumps)
+        if jumps and not (lanes(loop) and sizes):
+            return [statement]
+        self.sizes |= sizes
+        miss = next(self.misses)
+        missed: Stmt = Set(MISSED.name, op("or", MISSED, miss))
+        if lanes(loop):
+            lane = Name(loop.index)
+            missed = Store(MISSED_LANES, lane, op("or", Load(MISSED_LANES, lane), miss))
+        return [updated(loop, body=(Var(miss.name, "int", PASSED), *[missing(s, miss) for s in loop.body], missed))]
 
 
 def stores_misses(loop: For) -> bool:
@@ -119,7 +132,3 @@ def is_scalar(loop: For) -> bool:
 
 def records(body: tuple[Stmt, ...]) -> bool:
     return any(map(is_failure, statements(body)))
-
-
-def is_failure(statement: Stmt) -> bool:
-    return isinstance(statement, Set) and statement.name == FAILED.name

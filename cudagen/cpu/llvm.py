@@ -19,7 +19,7 @@ import struct
 
 from nessie.base.text.layout import Doc, Mark, join, render
 from nessie.base.widths import SIGNED, WIDE, single, wide
-from nessie.cudagen.cpu.checks import AGAIN, editions, is_failure
+from nessie.cudagen.cpu.checks import AGAIN, editions
 from nessie.cudagen.cpu.compaction import by_vectors, compaction_of
 from nessie.cudagen.cpu.entries import RANGE, SIZE, entry_point, sizes_of
 from nessie.cudagen.cpu.machine_code import features
@@ -27,6 +27,7 @@ from nessie.cudagen.cpu.operators import COMPARED, EXACT, ROUNDED, TYPES, Value,
 from nessie.cudagen.cpu.rewrites.cuts import in_cuts
 from nessie.cudagen.cpu.rewrites.decided import until_decided
 from nessie.cudagen.cpu.rewrites.folds import in_lanes
+from nessie.cudagen.cpu.rewrites.held import is_failure
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
 from nessie.cudagen.cpu.rewrites.rows_ahead import with_rows_ahead
 from nessie.cudagen.cpu.rewrites.rows_of_loops import by_rows

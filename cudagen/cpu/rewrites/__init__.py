@@ -7,4 +7,5 @@
     rows_ahead      loops over rows that lie anywhere, which ask for rows in advance
     folds           folds, for neighbouring elements together
     decided         folds of bools, which end once they are decided
+    held            loops whose rounds note that a check has failed, and no longer which
 """

@@ -31,7 +31,7 @@ from itertools import count
 
 from nessie.base.parts import updated
 from nessie.base.records import dataclass
-from nessie.cudagen.cpu.checks import FAILED
+from nessie.cudagen.cpu.rewrites.held import FAILED
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import COSTLY
 from nessie.cudagen.loops.marks import all_marked, marked, with_marks

@@ -36,8 +36,8 @@ from dataclasses import replace
 from itertools import count
 
 from nessie.base.records import dataclass
-from nessie.cudagen.cpu.checks import FAILED
 from nessie.cudagen.cpu.machine_code import features
+from nessie.cudagen.cpu.rewrites.held import FAILED
 from nessie.cudagen.cpu.row_loops import ROUND, depends, names_of_read
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import all_marked, with_marks
