@@ -27,7 +27,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.nested import RowsWalked
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces.rows import has_row, row_at
-from nessie.lambda_cu.spaces.segments import start_at
+from nessie.lambda_cu.spaces.segments import length_at, start_at
 
 SEGMENT, ELEMENT = ir.Var("#segment"), ir.Var("#element")
 FIRST, LAST = (loops.Name(name) for name in loops.CHUNK_RANGE)
@@ -102,13 +102,9 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
                     end: Callable[[loops.Exp], None]) -> None:
     """begin(s), then elements(low, high, s, start) for those of it here, then end(s) if s ends here."""
     segment = loops.Name(code.fresh("s"))
-    rows = RowsWalked(code, root, part.s0, partial(position, code)) if isinstance(root, ir.Nested) else None
+    bounds = bounds_walked(code, root, part.s0)
     with code.block() as statements:
-        if rows is not None:
-            start, stop = rows.bounds(segment)
-        else:
-            start = code.let_int("start", start_of(code, root, segment))
-            stop = start_of(code, root, op("+", segment, integer(1)))
+        start, stop = bounds(segment)
         begin(segment)
         elements(op("max", start, part.i0), op("min", stop, part.i1), segment, start)
         with code.block() as ending:
@@ -120,6 +116,29 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
 
 
 # Segments ---------------------------------------------------------------------------------------
+
+
+def bounds_walked(code: Code, root: ir.Segmented, first: loops.Exp) -> Callable[[loops.Exp], tuple[loops.Exp, loops.Exp]]:
+    """Where segments start and stop, in a loop over them that begins with segment `first`. A closed length is less to
+    compute than a start is: each segment starts where the one before it stops."""
+    if isinstance(root, ir.Nested):
+        return RowsWalked(code, root, first, partial(position, code)).bounds
+    if isinstance(root, ir.Closed):
+        begins = code.var("start", "int", integer(0))
+        ends = code.var("stop", "int", start_of(code, root, first))
+
+        def walked(segment: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
+            start, stop = loops.Name(begins), loops.Name(ends)
+            code.add(loops.Set(begins, stop))
+            length = position(code, length_at(root, SEGMENT), {SEGMENT.name: segment})
+            code.add(loops.Set(ends, op("+", start, length)))
+            return start, stop
+        return walked
+
+    def computed(segment: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
+        start = code.let_int("start", start_of(code, root, segment))
+        return start, start_of(code, root, op("+", segment, integer(1)))
+    return computed
 
 
 def start_of(code: Code, root: ir.Segmented, segment: loops.Exp) -> loops.Exp:
@@ -141,6 +160,8 @@ def position(code: Code, exp: ir.Exp, known: Mapping[str, loops.Exp]) -> loops.E
             return code.starts[array](place) if array in code.starts else loops.Load(code.array(array, "int"), place)
         case ir.Op(name, arguments):
             return op(name, *[position(code, argument, known) for argument in arguments])
+        case ir.If(condition, then, orelse):
+            return op("select", *[position(code, part, known) for part in (condition, then, orelse)])
     raise TypeError(exp)
 
 

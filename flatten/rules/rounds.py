@@ -2,18 +2,21 @@
 
     {sum({v[i + j] : j in [0:3]}) : i in index(n)}      MAP { i => fold j < 3 from x = 0.0 in x + v[i + j] using v } (n)
 
-Nothing is stored between, and the MAP fuses as any. It takes rows of one length, and elements that cannot fail and need
-no kernel of their own. A length that only the run knows is asked for by the host, and both forms are there: folds for
-at most MOST_ROUNDS rounds at each level, segments for more. Rows that are in memory anyhow are segments then.
+Nothing is stored between, and the MAP fuses as any. It takes rows of one length, or of one but for places at the border,
+as those of a band, and elements that cannot fail and need no kernel of their own. A length that only the run knows is
+asked for by the host, and both forms are there: folds for at most MOST_ROUNDS rounds at each level, segments for more.
+Rows that are in memory anyhow are segments then.
 """
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 
+from nessie.base.names import Names
 from nessie.flatten.ranges.ranges import ANY, SIZE
 from nessie.flatten.threads.scalars import identity, monoid, resized
 from nessie.flatten.translator import Translator, scalar
+from nessie.flatten.values.closed import least_is_known, lengths_at
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, atom_of, op
 from nessie.flatten.values.emitter import NeedsKernel, ReductionMade
@@ -21,7 +24,8 @@ from nessie.flatten.values.materialise import parts_up_to, solid, store
 from nessie.flatten.values.values import Scalar, Sequence, Value, exp_of, pull, stored
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.rename import substitute
+from nessie.lambda_cu.rename import freshen, substitute
+from nessie.lambda_cu.spaces.steps import cases, on_host_only
 
 MOST_ROUNDS = 32
 FEW, LARGE = 15, 500            # elements that are written out, and nodes that come of them
@@ -36,9 +40,9 @@ def in_rounds(t: Translator, operator: str, space: Domain, domain: Domain, hint:
         return segmented()
     outer, made, origin = t.asked, t.emitter.made.reductions, t.emitter.origin
     try:
-        length = rounds_of(t, space, in_memory)
+        lengths = rounds_of(t, space, domain, in_memory)
         asked = [] if outer is None else outer
-        folded = t.emitter.without_kernels(lambda: fold_of(t, operator, space, length, domain, elements, asked))
+        folded = t.emitter.without_kernels(lambda: fold_of(t, operator, space, lengths, domain, elements, asked))
     except NeedsKernel as needs:
         if outer is not None:
             raise
@@ -49,18 +53,44 @@ def in_rounds(t: Translator, operator: str, space: Domain, domain: Domain, hint:
     return either(t, lengths, folded, segmented, domain, hint) if outer is None and lengths else folded
 
 
-def rounds_of(t: Translator, space: Domain, in_memory: bool) -> ir.Size:
-    """Return the number of rounds, if they may be few; else raise NeedsKernel."""
-    if not isinstance(space.space, ir.Uniform):
+def rounds_of(t: Translator, space: Domain, domain: Domain, in_memory: bool) -> tuple[ir.Size, ...]:
+    """Return numbers of rounds, the greatest among them, if they may be few; else raise NeedsKernel."""
+    if isinstance(space.space, ir.Uniform):
+        lengths: tuple[ir.Size, ...] = (space.space.length,)
+    elif is_level(t, space, domain):
+        assert isinstance(space.space, ir.Closed)
+        atoms = lengths_at(t.emitter, domain.size, space.space.terms)
+        lengths = tuple([size_of(atom) for atom in atoms])
+    else:
         raise NeedsKernel("rows differ in length")
-    length = space.space.length
-    if is_short(t, length):
-        return length
-    if isinstance(length, int):
+    if all([is_short(t, length) for length in lengths]):
+        return lengths
+    if any(isinstance(length, int) and not is_short(t, length) for length in lengths):
         raise NeedsKernel(f"there are more than {MOST_ROUNDS} rounds")
     if in_memory:
         raise NeedsKernel("rows are in memory")
-    return length
+    return lengths
+
+
+def is_level(t: Translator, space: Domain, domain: Domain) -> bool:
+    """Have all rows between two places one length, and does the host know the greatest? Rows that only grow have few
+    elements where there are few rows."""
+    if not isinstance(space.space, ir.Closed) or not domain.is_flat or space.form is None or space.lengths is None:
+        return False
+    return (least_is_known(space.form, Context(t.emitter, domain).ranges)
+            and any(on_host_only(inside) for _, inside in cases(space.form)))
+
+
+def size_of(atom: ir.Exp) -> ir.Size:
+    assert isinstance(atom, ir.Var | ir.Const)
+    return atom.name if isinstance(atom, ir.Var) else int(atom.value)
+
+
+def count_at(space: Domain, segment: ir.Exp, names: Names) -> ir.Exp:
+    """Return the number of rounds of a segment, as the program says it: a place has nothing to do with it then."""
+    if space.lengths is None or not isinstance(space.space, ir.Closed):
+        return space.length(segment)
+    return freshen(substitute(space.lengths, {"i": segment}), names)
 
 
 def is_short(t: Translator, length: ir.Size) -> bool:
@@ -68,30 +98,32 @@ def is_short(t: Translator, length: ir.Size) -> bool:
     return (length if isinstance(length, int) else t.emitter.known.get(length, ANY).most) <= MOST_ROUNDS
 
 
-def fold_of(t: Translator, operator: str, space: Domain, length: ir.Size, domain: Domain,
+def fold_of(t: Translator, operator: str, space: Domain, lengths: tuple[ir.Size, ...], domain: Domain,
             elements: Callable[[], Value], asked: list[ir.Size]) -> Scalar:
     """Return the reduction as an expression of the element's thread. `asked`: the lengths that must be short."""
-    asked.append(length)
+    asked += lengths
     outer, t.asked = t.asked, asked
     try:
         value = scalar(elements())
     finally:
         t.asked = outer
-    if isinstance(length, int) and length <= FEW:
-        found = written_out(t, operator, value, space, length, domain)
+    short = all([is_short(t, length) for length in lengths])
+    if len(lengths) == 1 and isinstance(lengths[0], int) and lengths[0] <= FEW:
+        found = written_out(t, operator, value, space, lengths[0], domain)
         if found is not None:
             return found
 
     def folded(at: At, context: Context) -> ir.Exp:
         index, before = t.emitter.fresh("j"), t.emitter.fresh("x")
-        inner = Context(t.emitter, outer=context, rounds=space, index=index)
+        count = count_at(space, at.i, t.emitter.names)
+        inner = Context(t.emitter, outer=context, rounds=space, index=index, count=count)
         here = element_at(space, at, ir.Var(index), inner)
         body = inner.close(combined(operator, ir.Var(before), exp_of(pull(value, space, here, inner))))
-        if not is_short(t, length) and reads_rows(body, inner, space, here.i):
+        if not short and reads_rows(body, inner, space, here.i):
             raise NeedsKernel("rows are in memory")
         context.failing |= inner.failing
-        return resized(context.let(ir.Fold(index, atom_of(length), (before,), identity(operator, value.base), body),
-                                   "sum"), value.base, context)
+        return resized(context.let(ir.Fold(index, count, (before,), identity(operator, value.base), body), "sum"),
+                       value.base, context)
 
     return in_thread(domain, value.base, folded, probed(t, domain, folded)[0])
 

@@ -30,13 +30,13 @@ T = TypeVar("T")
 
 
 class Context:
-    """The bindings of a thunk over `domain`; of a branch of one, where `given` holds; of the body of a fold, one round
-    for each element of the domain `rounds`, numbered by `index`. `failing`: some binding here can fail."""
+    """The bindings of a thunk over `domain`; of a branch of one, where `given` holds; of the body of a fold, `count` rounds,
+    one for each element of a segment of the domain `rounds`, numbered by `index`. `failing`: some binding here can fail."""
 
     def __init__(self, emitter: Emitter, domain: Domain | None = None, outer: Context | None = None,
-                 given: ir.Exp = TRUE, rounds: Domain | None = None, index: str = "") -> None:
+                 given: ir.Exp = TRUE, rounds: Domain | None = None, index: str = "", count: ir.Exp = ZERO) -> None:
         self.emitter, self.outer, self.given = emitter, outer, given
-        self.rounds, self.index = rounds, index
+        self.rounds, self.index, self.count = rounds, index, count
         self.domain: Domain | None = domain if outer is None else outer.domain
         self.numbers: dict[ir.Exp, str] = {} if outer is None else outer.numbers
         self.range_analysis: Ranges | None = None
@@ -141,7 +141,7 @@ class Context:
             return self.definitions[name]
         if self.outer is not None:
             if self.rounds is not None and name == self.index:
-                return index_below(self.ranges.form(self.rounds.length(ZERO)))
+                return index_below(self.ranges.form(self.count))
             known = self.outer.look(name)
             if isinstance(known, Range) and name in self.emitter.types:
                 return self.where_elements_are(name, known)

@@ -34,6 +34,9 @@ ASKED = {               # with a number of rounds that only the run knows
     f"{{sum({{sum({{{NEAR} * b : b in [-r:r + 1]}}) : a in [0:r]}}) : i in index(#v)}}": "[int] -> [int]",
     f"{{max_val({{{NEAR} : a in [-r:r + 1] | a /= 0}}) : i in index(#v)}}": "[int] -> [int]",
     "{sum(w) : w in slide(v, 2 * r + 1, 1)}": "[int] -> [int]",
+    "{sum({v[j] : j in [max(0, i - r):min(#v, i + r + 1)]}) : i in index(#v)}": "[int] -> [int]",
+    "{max_val({v[j] - j : j in [max(0, i - r):i + 1]}) : i in index(#v)}": "[int] -> [int]",
+    "{let a = max(0, i - r) in sum({v[j] * i : j in [a:a + min(i - a, 3)]}) : i in index(#v)}": "[int] -> [int]",
 }
 
 

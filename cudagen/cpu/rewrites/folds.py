@@ -147,7 +147,7 @@ class Elements:
                 run.append(statement)
                 continue
             assert isinstance(statement, For | If)
-            if any(self.change(e) != ALIKE for e in expressions(statement)):
+            if any(self.moves.get(name, ALIKE) != ALIKE for e in expressions(statement) for name in names(e)):
                 return None
             if isinstance(statement, For):
                 self.moves[statement.index] = ALIKE
@@ -285,10 +285,11 @@ class Strip:
 
     def run(self, run: Run) -> list[Stmt]:
         """What is alike in all lanes, and a loop over these."""
-        alike = [s for s in run if isinstance(s, Let) and s.name in self.elements.alike]
-        run = tuple([s for s in run if s not in alike and not (isinstance(s, Let) and s.name in self.elements.lets)])
+        alike = self.alike([s for s in run if isinstance(s, Let) and s.name in self.elements.alike])
+        run = tuple([s for s in run if not isinstance(s, Let)
+                     or (s.name not in self.elements.alike and s.name not in self.elements.lets)])
         if not run:
-            return list(alike)
+            return alike
         lane = Name(f"lane.{next(self.numbers)}")
         bound, changed = set(bound_names(run)), [s.name for s in statements(run) if isinstance(s, Set)]
         read = {*read_names(run), *changed}
@@ -301,6 +302,15 @@ class Strip:
         body = all_marked((*first, *before, *run, *after), f".{lane.name}{self.mark}")
         return [*alike, For(f"{lane.name}{self.mark}", integer(0), integer(self.width),
                             all_marked_of(body, {lane.name}, self.mark))]
+
+    def alike(self, lets: list[Let]) -> list[Stmt]:
+        """What is alike in all lanes, as the first of them computes it."""
+        own = {*self.elements.lets, self.elements.loop.index}
+        read = set(read_names(tuple(lets)))
+        if own.isdisjoint(read):
+            return list(lets)
+        first = [Let(self.elements.loop.index, "int", self.start), *self.again(read), *lets]
+        return list(all_marked_of(tuple(first), own, f".first.{next(self.numbers)}{self.mark}"))
 
     def again(self, read: set[str]) -> list[Stmt]:
         """The lets that are needed, each after those that it needs."""

@@ -60,6 +60,13 @@ TAKEN = {                       # bodies of a loop over elements i
     if (count > 2) { for (a = 0; a < count; a += 1) { x = x / 2.0 + xs[i]; } } else { x = 3.0; }
     if (x > 40.0) { failed = min(failed, 4000 - i); }
     out[i] = x;""",
+    "a number of rounds that each element computes": """
+    int first = i - 1;
+    int beyond = i + count + 1;
+    int rounds = beyond - first;
+    var float x = 0.1;
+    for (j = 0; j < rounds; j += 1) { int more = first + j - i; float y = xs[first + j] + float(more); x = x * 0.7 + y; }
+    out[i] = x;""",
     "a constant for all": """
     float y = xs[max(count, 0)] * 2.0;
     var float x = 0.0;
@@ -67,6 +74,10 @@ TAKEN = {                       # bodies of a loop over elements i
     out[i] = x + y;""",
 }
 LEFT = {
+    "a number of rounds that names the element": """
+    var float x = 0.0;
+    for (j = 0; j < i + count - i; j += 1) { x = x + xs[i + j]; }
+    out[i] = x;""",
     "folds that differ": """
     var float x = 0.0;
     for (j = 0; j < ks[i]; j += 1) { x = x + xs[i + 1]; }
