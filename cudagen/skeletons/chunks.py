@@ -29,6 +29,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces.rows import has_row, row_at
 from nessie.lambda_cu.spaces.segments import length_at, start_at
 
+Bounds = Callable[[loops.Exp], tuple[loops.Exp, loops.Exp]]     # of a segment: its start and its end
 SEGMENT, ELEMENT = ir.Var("#segment"), ir.Var("#element")
 FIRST, LAST = (loops.Name(name) for name in loops.CHUNK_RANGE)
 CHUNK_RANGE_PARAMETERS = tuple(loops.Parameter(name, "int") for name in loops.CHUNK_RANGE)
@@ -118,7 +119,7 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
 # Segments ---------------------------------------------------------------------------------------
 
 
-def bounds_walked(code: Code, root: ir.Segmented, first: loops.Exp) -> Callable[[loops.Exp], tuple[loops.Exp, loops.Exp]]:
+def bounds_walked(code: Code, root: ir.Segmented, first: loops.Exp) -> Bounds:
     """Where segments start and stop, in a loop over them that begins with segment `first`. A closed length is less to
     compute than a start is: each segment starts where the one before it stops."""
     if isinstance(root, ir.Nested):

@@ -2,10 +2,10 @@
 
     {sum({v[i + j] : j in [0:3]}) : i in index(n)}      MAP { i => fold j < 3 from x = 0.0 in x + v[i + j] using v } (n)
 
-Nothing is stored between, and the MAP fuses as any. It takes rows of one length, or of one but for places at the border,
-as those of a band, and elements that cannot fail and need no kernel of their own. A length that only the run knows is
-asked for by the host, and both forms are there: folds for at most MOST_ROUNDS rounds at each level, segments for more.
-Rows that are in memory anyhow are segments then.
+Nothing is stored between, and the MAP fuses as any. It takes rows of one length, or of one but at the border, as those
+of a band, and elements that cannot fail and need no kernel of their own. A length that only the run knows is asked for
+by the host, and both forms are there: folds for at most MOST_ROUNDS rounds at each level, segments for more. Rows that
+are in memory anyhow are segments then.
 """
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def in_rounds(t: Translator, operator: str, space: Domain, domain: Domain, hint:
             raise
         made.append(ReductionMade(origin, "segments", str(needs)))
         return segmented()
-    lengths = [length for length in dict.fromkeys(asked) if not is_short(t, length)]
-    made.append(ReductionMade(origin, "either" if lengths else "fold"))
-    return either(t, lengths, folded, segmented, domain, hint) if outer is None and lengths else folded
+    unknown = [length for length in dict.fromkeys(asked) if not is_short(t, length)]
+    made.append(ReductionMade(origin, "either" if unknown else "fold"))
+    return either(t, unknown, folded, segmented, domain, hint) if outer is None and unknown else folded
 
 
 def rounds_of(t: Translator, space: Domain, domain: Domain, in_memory: bool) -> tuple[ir.Size, ...]:

@@ -30,8 +30,9 @@ T = TypeVar("T")
 
 
 class Context:
-    """The bindings of a thunk over `domain`; of a branch of one, where `given` holds; of the body of a fold, `count` rounds,
-    one for each element of a segment of the domain `rounds`, numbered by `index`. `failing`: some binding here can fail."""
+    """The bindings of a thunk over `domain`; of a branch of one, where `given` holds; of the body of a fold, of `count`
+    rounds, one for each element of a segment of the domain `rounds`, numbered by `index`. `failing`: some binding here
+    can fail."""
 
     def __init__(self, emitter: Emitter, domain: Domain | None = None, outer: Context | None = None,
                  given: ir.Exp = TRUE, rounds: Domain | None = None, index: str = "", count: ir.Exp = ZERO) -> None:

@@ -65,7 +65,11 @@ TAKEN = {                       # bodies of a loop over elements i
     int beyond = i + count + 1;
     int rounds = beyond - first;
     var float x = 0.1;
-    for (j = 0; j < rounds; j += 1) { int more = first + j - i; float y = xs[first + j] + float(more); x = x * 0.7 + y; }
+    for (j = 0; j < rounds; j += 1) {
+      int more = first + j - i;
+      float y = xs[first + j] + float(more);
+      x = x * 0.7 + y;
+    }
     out[i] = x;""",
     "a constant for all": """
     float y = xs[max(count, 0)] * 2.0;
