@@ -48,6 +48,7 @@ ANY = Range()
 SIZE = Range(0, MOST)
 BOUNDED = Range(-2 ** 61, 2 ** 61)      # an int in a length: no sum of a few wraps
 COUNTED = Range(0, 2 ** 31)             # a size whose indices are multiplied in a length
+FACTOR = Range(-2 ** 31, 2 ** 31)       # an int that multiplies them
 DOUBLED = Range(0, 56)                  # a size for whose indices i there is 2^i, in products with i, too
 SOME = Range(1, MOST)           # the size of a domain that has an element
 Note = Callable[[], Range]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from nessie.base.source import Origin
 from nessie.flatten.ranges.proofs import holds
-from nessie.flatten.ranges.ranges import ANY, BOUNDED, COUNTED, DOUBLED, SIZE, Range, exactly, meet
+from nessie.flatten.ranges.ranges import ANY, BOUNDED, COUNTED, DOUBLED, FACTOR, SIZE, Range, exactly, meet
 from nessie.flatten.translator import Translator
 from nessie.flatten.values.closed import (
     TOO_MANY_ROWS,
@@ -32,6 +32,8 @@ from nessie.lambda_cu.spaces.steps import NoForm, Steps
 from nessie.mono import nodes as mono
 
 TOO_GREAT = "A length is computed from an int that is greater than 2^61, or less than -2^61."
+GREAT_FACTOR = "A length multiplies positions by an int that is greater than 2^31, or less than -2^31."
+BEYOND = {BOUNDED: TOO_GREAT, COUNTED: TOO_MANY_ROWS, FACTOR: GREAT_FACTOR}
 LengthAt = Callable[[At, Context], ir.Exp]
 
 
@@ -83,13 +85,16 @@ def check_least(emitter: Emitter, domain: Domain, lengths: tuple[ir.Exp, ...], m
 
 def presumptions(emitter: Emitter, domain: Domain, length_at: LengthAt) -> Iterator[dict[str, Range]]:
     """Yield the ranges that names of the host must be in for no part of the length to wrap: none; those of ints that
-    may be any; that of the domain's size, too, whose indices may be multiplied or be powers of 2."""
+    may be any; that of the domain's size, too, whose indices may be multiplied, by each other or by these ints, or be
+    powers of 2."""
     yield {}
     presumed = dict.fromkeys(sorted(wide_names(emitter, domain, length_at)), BOUNDED)
     if presumed:
         yield presumed
     if isinstance(domain.size, str):
         yield {**presumed, domain.size: COUNTED}
+        if presumed:
+            yield {**dict.fromkeys(presumed, FACTOR), domain.size: COUNTED}
         yield {**presumed, domain.size: DOUBLED}
 
 
@@ -98,7 +103,7 @@ def presume(emitter: Emitter, domain: Domain, presumed: dict[str, Range], origin
     for name, known in presumed.items():
         low, high = ir.Const(known.least, "int"), ir.Const(known.most, "int")
         small = where_some(domain, [op("<=", low, ir.Var(name)), op("<=", ir.Var(name), high)])
-        emitter.require(small, {BOUNDED: TOO_GREAT, COUNTED: TOO_MANY_ROWS}.get(known, TOO_MANY), origin)
+        emitter.require(small, BEYOND.get(known, TOO_MANY), origin)
         emitter.tables.bounded.setdefault(name, {})[domain] = known
 
 

@@ -95,7 +95,12 @@ def bounds(ranges: Ranges, exp: Polynomial) -> Interval:
 def least_is_known(form: Steps, ranges: Ranges) -> bool:
     """Is the least length at an end or beside a place?"""
     return rises_or_falls(form, ranges) or all(
-        rises_or_falls(inside, ranges) for _, inside in cases(form))
+        rises_or_falls(inside, ranges) or is_linear(inside) for _, inside in cases(form))
+
+
+def is_linear(form: Steps) -> bool:
+    """Do the lengths rise by the same number from each position to the next, whatever its sign is?"""
+    return all(kind == PLAIN and len(binomials(exp, INDEX)) <= 2 for kind, exp in form.items())
 
 
 def rises_or_falls(form: Steps, ranges: Ranges) -> bool:

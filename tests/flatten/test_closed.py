@@ -204,6 +204,23 @@ def test_any_int_of_the_host(length: str) -> None:
             assert not isinstance(same(program, c, n), Failed)
 
 
+SLOPES = {"m * i": [(4, 3), (4, -1), (1, -7), (0, -1), (6, 0)], "m * i + 9": [(4, -3), (4, -4), (5, 2)],
+          "min(9, m) * i": [(4, 20), (3, -1)], "(m + 2) * (i + 1)": [(4, -2), (4, -3), (3, 1)]}
+
+
+@pytest.mark.parametrize("length", SLOPES)
+def test_slopes_that_only_the_run_knows(length: str) -> None:
+    """Whatever their sign is, the least length is at an end."""
+    program = Compiled("function main(n, m) : (int, int) -> [int] = "
+                       f"{{sum({{i * 7 + j : j in [0:{length}]}}) : i in [0:n]}};")
+    assert is_closed(program)
+    for arguments in SLOPES[length]:
+        same(program, *arguments)
+    for executor in QUICK:
+        found = outcome(program, executor, (2, -2 ** 31 - 1))
+        assert isinstance(found, Failed) and "by an int that is greater than 2^31" in found.message
+
+
 def test_an_int_that_is_too_great_is_told() -> None:
     program = Compiled("function main(v, b) : ([int], int) -> [int] = {#[i:min(#v, i + b)] : i in [0:#v]};")
     assert same(program, [1, 2, 3], 2 ** 61) == [3, 2, 1]
