@@ -54,14 +54,26 @@ def fails(found: Any, message: str) -> bool:
     return isinstance(found, Failed) and message in found.message
 
 
+def everywhere(source: str) -> Callable[..., Any]:
+    """A call of the program on every executor, which agree, a simulated GPU among them."""
+    program = Compiled(source)
+    gpu = Compiled(source, target="cuda") if compiler.found() else None
+
+    def call(*arguments: Any) -> Any:
+        found = same(program, *arguments)
+        assert gpu is None or agree(found, outcome(gpu, "cudasim ilp", list(arguments)))
+        return found
+    return call
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_in_one_dimension(rule: str) -> None:
-    program = Compiled("function main(v, r) : ([int], int) -> [int] = "
-                       f"{{sum(w) : w in slide(pad(v, r, r, {rule}), 2 * r + 1, 1)}};")
+    call = everywhere("function main(v, r) : ([int], int) -> [int] = "
+                      f"{{sum(w) : w in slide(pad(v, r, r, {rule}), 2 * r + 1, 1)}};")
     for n in SIZES:
         for r in RADII:
             v = [i * i + 1 for i in range(n)]
-            found = same(program, v, r)
+            found = call(v, r)
             if n == 0 and r > 0:
                 assert fails(found, "PAD has no elements to put around an empty sequence")
             else:
@@ -70,14 +82,14 @@ def test_a_rule_in_one_dimension(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_in_two_dimensions(rule: str) -> None:
-    program = Compiled("function main(m, r) : ([[int]], int) -> [[int]] = "
-                       f"{{{{sum({{sum(row) : row in w}}) : w in ws}} "
-                       f": ws in slide2(pad2(m, r, r, {rule}), 2 * r + 1, 1)}};")
+    call = everywhere("function main(m, r) : ([[int]], int) -> [[int]] = "
+                      f"{{{{sum({{sum(row) : row in w}}) : w in ws}} "
+                      f": ws in slide2(pad2(m, r, r, {rule}), 2 * r + 1, 1)}};")
     for n in SIZES:
         for r in RADII:
             c = (3 * n + 1) % 7
             m = [[i * 10 + j * j for j in range(c)] for i in range(n)]
-            found = same(program, m, r)
+            found = call(m, r)
             if r > 0 and (n == 0 or c == 0):
                 assert fails(found, "PAD has no elements to put around an empty sequence")
                 continue
