@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from amounts import chosen
+from hypothesis import settings
 
 from nessie.base.system import disk_cache as cache
 from nessie.cudagen.cuda.cudasim import compiler as cudasim
@@ -23,7 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Signals do to tests what they do to commands, also where whoever has started them, as nohup does, lets them be
-    ignored."""
+    ignored. No test fails for its time."""
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
     usual = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
     for name, handler in usual.items():
         number = getattr(signal, name, None)

@@ -44,6 +44,7 @@ from nessie.flatten.calls.rows import rows_among
 from nessie.flatten.calls.unrolled import unrolled
 from nessie.flatten.rules.combining import fold
 from nessie.flatten.rules.conditionals import divided
+from nessie.flatten.rules.each import reduce_each_by
 from nessie.flatten.translator import Translator, Values, pure_on_values
 from nessie.flatten.values.domains import HOST, Domain, atom_of, free_domain
 from nessie.flatten.values.emitter import Tables
@@ -52,26 +53,46 @@ from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
 from nessie.mono.analysis.provenance import Path, sequence_paths
 from nessie.mono.analysis.summaries import Pools, Summary, named
+from nessie.mono.node_types import element_place
 from nessie.mono.walk import binders
 
 NO_ROWS: frozenset[Path] = frozenset()
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
-    """Call the version for this domain; a call of a thread-level function is a pure expression of its arguments."""
+    """Call the version for this domain; a call of a thread-level function is a pure expression of its arguments, and a
+    fold is a combinator where it can be."""
     function = t.functions[exp.function]
-    arguments = [t.value(a, env, domain, p.name) for a, p in zip(exp.arguments, function.parameters)]
+    each = elements_to_fold(t, exp) if domain is not HOST else None
+    known = [None if argument is each else t.value(argument, env, domain, p.name)
+             for argument, p in zip(exp.arguments, function.parameters)]
+    t.emitter.origin = exp.origin
+    if function.fold is not None:
+        combined = fold(t, function, known, domain, hint, lambda monoid: None if each is None else reduce_each_by(
+            t, monoid, exp.origin, each, env, domain, hint))
+        if combined is not None:
+            return combined
+    arguments = [t.value(argument, env, domain, p.name) if value is None else value
+                 for argument, value, p in zip(exp.arguments, known, function.parameters)]
     if exp.function in t.purity.thread_level:
         return pure_on_values(t, exp, arguments, domain, hint)
     t.emitter.origin = exp.origin
-    if function.fold is not None and (combined := fold(t, function, arguments, domain, hint)) is not None:
-        return combined
     if domain is HOST:
         value = call_version(t, exp, SEQUENTIAL if t.frame.kind == SEQUENTIAL else PLAIN, arguments, domain, hint)
         return in_one_leaf(Packer(t.emitter, hint, t.frame), value, exp.type)
     if t.frame.apart != NONE and is_divided(t, function):
         return divided_call(t, exp, arguments, domain, hint)
     return call_version(t, exp, LIFTED, arguments, domain, hint)
+
+
+def elements_to_fold(t: Translator, exp: mono.Call) -> mono.Each | None:
+    """Return the apply-to-each, without a filter, of which a fold makes one value."""
+    fold = t.functions[exp.function].fold
+    if fold is None or fold.form != "reduce":
+        return None
+    place = element_place(t.functions[exp.function], t.functions[fold.operator])
+    source = None if place is None else exp.arguments[place + 1]
+    return source if isinstance(source, mono.Each) and source.filter is None else None
 
 
 def call_version(t: Translator, exp: mono.Call, kind: str, arguments: list[Value], domain: Domain, hint: str,

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from nessie.base.records import dataclass
 from nessie.base.types import BOOL, is_scalars
 from nessie.base.widths import wide
 from nessie.flatten.rules.folding import held_wide
+from nessie.flatten.rules.rounds import Monoid
 from nessie.flatten.threads.thread import nothing, thread
 from nessie.flatten.translator import Translator, sequence
 from nessie.flatten.values.contexts import Context
@@ -27,6 +27,7 @@ from nessie.flatten.values.values import (
     PairTerm,
     ScalarTerm,
     SeqTerm,
+    Sequence,
     Term,
     Value,
     components,
@@ -45,25 +46,18 @@ from nessie.mono.node_types import element_place
 Combine = Callable[[Term, Term, Context], Term]
 
 
-@dataclass(frozen=True)
-class Monoid:
-    """The elements that a combinator walks, of this shape, and its results made of theirs."""
-    shape: Term
-    identity: tuple[ir.Exp, ...]
-    operator: ir.Thunk
-    element: Callable[[Value, Domain, Context], Term]
-    result: Callable[[Value, Domain], Value]
-
-
-def fold(t: Translator, function: mono.Function, arguments: list[Value], domain: Domain, hint: str) -> Value | None:
-    """Return what the function's fold comes to, by a combinator; None where its operator allows none."""
+def fold(t: Translator, function: mono.Function, arguments: list[Value | None], domain: Domain, hint: str,
+         reduction: Callable[[Monoid], Value | None]) -> Value | None:
+    """Return what the function's fold comes to, by a combinator; None where its operator allows none. The sequence may
+    be missing: `reduction` tells then what its elements come to."""
     assert function.fold is not None
     operator = t.functions[function.fold.operator]
     place = element_place(function, operator)
     takes = [p.type for p in operator.parameters]
     if place is None or operator.name not in t.purity.thread_level or not all(map(is_scalars, takes)):
         return None
-    captured, identity = [*arguments[:place], *arguments[place + 2:]], arguments[place]
+    others, source = [a for a in arguments if a is not None], arguments[place + 1]
+    identity, captured = others[place], [*others[:place], *others[place + (1 if source is None else 2):]]
     sites = dict(t.emitter.sites)
     known = [known_to_host(t, value, domain) for value in (identity, *captured)]
     monoid = None
@@ -76,13 +70,21 @@ def fold(t: Translator, function: mono.Function, arguments: list[Value], domain:
     if may_fail(t, monoid.operator.body):
         t.emitter.sites = sites
         return None
-    source = sequence(arguments[place + 1])
+    if source is None:
+        return reduction(monoid)
+    if function.fold.form == "reduce":
+        return total(t, monoid, sequence(source), domain, hint)
+    space = space_of(t.emitter, sequence(source), domain)
+    value = elements(t.emitter, sequence(source), space, domain)
+    scanned = dense(domain, space, combined(t, monoid, ir.Scan, value, space, space, hint))
+    return Both(scanned, combined(t, monoid, ir.Reduce, value, space, domain, hint))
+
+
+def total(t: Translator, monoid: Monoid, source: Sequence, domain: Domain, hint: str) -> Value:
+    """Return what the elements of each sequence over the domain come to."""
     space = space_of(t.emitter, source, domain)
     value = elements(t.emitter, source, space, domain)
-    total = combined(t, monoid, ir.Reduce, value, space, domain, hint)
-    if function.fold.form == "reduce":
-        return total
-    return Both(dense(domain, space, combined(t, monoid, ir.Scan, value, space, space, hint)), total)
+    return combined(t, monoid, ir.Reduce, value, space, domain, hint)
 
 
 def may_fail(t: Translator, exp: ir.Exp) -> bool:
@@ -103,7 +105,7 @@ def combined(t: Translator, monoid: Monoid, soac: type[ir.Reduce] | type[ir.Scan
              over: Domain, hint: str) -> Value:
     """Emit the combinator over the elements; its results are over the same space, or that of the sequences."""
     context = Context(t.emitter, space)
-    body = context.result([exp for exp, _ in components(monoid.element(value, space, context))])
+    body = context.result([exp for exp, _ in components(monoid.element(value, space, space.here(), context))])
     bases = [base for _, base in components(monoid.shape)]
     results = [t.emitter.declare(hint, wide(base) if over is HOST else ir.Array(wide(base), over.size))
                for base in bases]
@@ -167,8 +169,7 @@ def plain(t: Translator, function: mono.Function, place: int, captured: list[Ter
     """Return the monoid of a function that is the same for all elements, with its identity."""
     shape = nothing(function.result)
     operator = made(t, shape, lambda left, right, context: applied(function, place, captured, left, right, context))
-    return Monoid(shape, tuple([exp for exp, _ in components(identity)]), operator,
-                  lambda value, space, context: pull(value, space, space.here(), context), lambda value, over: value)
+    return Monoid(shape, tuple([exp for exp, _ in components(identity)]), operator)
 
 
 def marked(t: Translator, function: mono.Function, place: int, captured: list[Value], known: list[Term | None],
@@ -194,10 +195,9 @@ def marked(t: Translator, function: mono.Function, place: int, captured: list[Va
         return context.branch(op("and", exp_of(there), exp_of(also)), both,
                               lambda inner: inner.branch(exp_of(there), lambda c: left, lambda c: right))
 
-    def element(value: Value, space: Domain, context: Context) -> Term:
+    def element(value: Value, space: Domain, at: At, context: Context) -> Term:
         carried = [part for part, term in zip(captured, known) if term is None]
-        return listed([ScalarTerm(TRUE, "bool"),
-                       *[pull(part, space, space.here(), context) for part in (value, *carried)]])
+        return listed([ScalarTerm(TRUE, "bool"), *[pull(part, space, at, context) for part in (value, *carried)]])
 
     def result(value: Value, over: Domain) -> Value:
         def term_at(at: At, context: Context) -> Term:

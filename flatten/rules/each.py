@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nessie.base.records import dataclass
+from nessie.base.source import Origin
+from nessie.flatten.rules.combining import total
 from nessie.flatten.rules.folding import in_segments
-from nessie.flatten.rules.rounds import holds_rows, in_rounds
+from nessie.flatten.rules.rounds import Monoid, holds_rows, in_rounds, of_operator
 from nessie.flatten.threads import reductions
 from nessie.flatten.threads.scalars import identity
 from nessie.flatten.threads.thread import thread
@@ -71,8 +73,22 @@ def reduce_each(t: Translator, exp: mono.Prim, each: mono.Each, env: Values, dom
         t.emitter.origin = exp.origin
         return in_segments(t, exp, sequence(made), domain, hint)
 
-    return in_rounds(t, operator, over.space, domain, hint, lambda: t.value(body, over.env, over.space, hint),
-                     segmented, over.in_memory)
+    return in_rounds(t, lambda value: of_operator(operator, scalar(value).base), over.space, domain, hint,
+                     lambda: t.value(body, over.env, over.space, hint), segmented, over.in_memory)
+
+
+def reduce_each_by(t: Translator, monoid: Monoid, origin: Origin, each: mono.Each, env: Values, domain: Domain,
+                   hint: str) -> Value:
+    """Translate a reduction, by a function, of what an apply-to-each without a filter makes."""
+    over = opened(t, each, env, domain)
+
+    def segmented() -> Value:
+        made = each_of(t, each, over, domain, hint)
+        t.emitter.origin = origin
+        return total(t, monoid, sequence(made), domain, hint)
+
+    return in_rounds(t, lambda value: monoid, over.space, domain, hint,
+                     lambda: t.value(each.body, over.env, over.space, hint), segmented, over.in_memory)
 
 
 def of_alike(t: Translator, operator: str, body: mono.Exp, over: Opened, domain: Domain) -> Scalar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from nessie.base.types import Base, Seq, Type
 from nessie.base.widths import WIDE, wide
 from nessie.flatten.ranges.ranges import index_below
-from nessie.flatten.rules.rounds import holds_rows, in_rounds
+from nessie.flatten.rules.rounds import holds_rows, in_rounds, of_operator
 from nessie.flatten.threads.scalars import identity, monoid, resized
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values.contexts import Context
@@ -20,7 +20,8 @@ from nessie.mono import nodes as mono
 def reduce(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     source = sequence(values[0])
     space = space_of(t.emitter, source, domain)
-    return in_rounds(t, exp.name.removeprefix("reduce_"), space, domain, hint,
+    operator = exp.name.removeprefix("reduce_")
+    return in_rounds(t, lambda value: of_operator(operator, scalar(value).base), space, domain, hint,
                      lambda: elements(t.emitter, source, space, domain),
                      lambda: in_segments(t, exp, source, domain, hint), holds_rows(source, domain))
 

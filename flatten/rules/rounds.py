@@ -13,36 +13,66 @@ import functools
 from collections.abc import Callable
 
 from nessie.base.names import Names
-from nessie.flatten.ranges.ranges import ANY, SIZE
+from nessie.base.records import dataclass
+from nessie.flatten.ranges.ranges import ANY, SIZE, items
 from nessie.flatten.threads.scalars import identity, monoid, resized
-from nessie.flatten.translator import Translator, scalar
+from nessie.flatten.translator import Translator
 from nessie.flatten.values.closed import least_is_known, lengths_at
-from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, At, Domain, atom_of, op
+from nessie.flatten.values.contexts import Context, one_or_tuple
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
 from nessie.flatten.values.emitter import NeedsKernel, ReductionMade
-from nessie.flatten.values.materialise import parts_up_to, solid, store
-from nessie.flatten.values.values import Scalar, Sequence, Value, exp_of, pull, stored
+from nessie.flatten.values.materialise import parts_of, parts_up_to, solid, store
+from nessie.flatten.values.values import (
+    Both,
+    Scalar,
+    ScalarTerm,
+    Sequence,
+    Term,
+    Value,
+    components,
+    delayed,
+    exp_of,
+    pull,
+    rebuilt,
+    stored,
+)
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
-from nessie.lambda_cu.rename import freshen, substitute
+from nessie.lambda_cu.rename import freshen, instantiate, substitute
 from nessie.lambda_cu.spaces.steps import cases, on_host_only
 
 MOST_ROUNDS = 32
 FEW, LARGE = 15, 500            # elements that are written out, and nodes that come of them
-Find = Callable[[At, Context], ir.Exp]
+Find = Callable[[At, Context], Term]
 
 
-def in_rounds(t: Translator, operator: str, space: Domain, domain: Domain, hint: str, elements: Callable[[], Value],
-              segmented: Callable[[], Value], in_memory: bool) -> Value:
+@dataclass(frozen=True)
+class Monoid:
+    """What a reduction combines: elements of this shape, each made of a value over a space at a place there, from the
+    identity on; and its result, made of theirs over a domain."""
+    shape: Term
+    identity: tuple[ir.Exp, ...]
+    operator: ir.Thunk
+    element: Callable[[Value, Domain, At, Context], Term] = pull
+    result: Callable[[Value, Domain], Value] = lambda value, over: value
+
+
+def of_operator(operator: str, base: str) -> Monoid:
+    return Monoid(ScalarTerm(ZERO, base), (identity(operator, base),), monoid(operator))
+
+
+def in_rounds(t: Translator, combines: Callable[[Value], Monoid], space: Domain, domain: Domain, hint: str,
+              elements: Callable[[], Value], segmented: Callable[[], Value], in_memory: bool) -> Value:
     """Return the reduction of the segments of the space over the domain: in rounds where these are few, else what
-    `segmented` makes. `elements` makes the value over the space; `in_memory`: it is an array."""
+    `segmented` makes. `elements` makes the value over the space, of which `combines` tells the monoid; `in_memory`: it
+    is an array."""
     if domain is HOST:
         return segmented()
     outer, made, origin = t.asked, t.emitter.made.reductions, t.emitter.origin
     try:
         lengths = rounds_of(t, space, domain, in_memory)
         asked = [] if outer is None else outer
-        folded = t.emitter.without_kernels(lambda: fold_of(t, operator, space, lengths, domain, elements, asked))
+        folded = t.emitter.without_kernels(lambda: fold_of(t, combines, space, lengths, domain, elements, asked))
     except NeedsKernel as needs:
         if outer is not None:
             raise
@@ -98,48 +128,58 @@ def is_short(t: Translator, length: ir.Size) -> bool:
     return (length if isinstance(length, int) else t.emitter.known.get(length, ANY).most) <= MOST_ROUNDS
 
 
-def fold_of(t: Translator, operator: str, space: Domain, lengths: tuple[ir.Size, ...], domain: Domain,
-            elements: Callable[[], Value], asked: list[ir.Size]) -> Scalar:
-    """Return the reduction as an expression of the element's thread. `asked`: the lengths that must be short."""
+def fold_of(t: Translator, combines: Callable[[Value], Monoid], space: Domain, lengths: tuple[ir.Size, ...],
+            domain: Domain, elements: Callable[[], Value], asked: list[ir.Size]) -> Value:
+    """Return the reduction as expressions of the element's thread. `asked`: the lengths that must be short."""
     asked += lengths
     outer, t.asked = t.asked, asked
     try:
-        value = scalar(elements())
+        value = elements()
     finally:
         t.asked = outer
+    monoid = combines(value)
     short = all([is_short(t, length) for length in lengths])
     if len(lengths) == 1 and isinstance(lengths[0], int) and lengths[0] <= FEW:
-        found = written_out(t, operator, value, space, lengths[0], domain)
+        found = written_out(t, monoid, value, space, lengths[0], domain)
         if found is not None:
             return found
 
-    def folded(at: At, context: Context) -> ir.Exp:
-        index, before = t.emitter.fresh("j"), t.emitter.fresh("x")
+    def folded(at: At, context: Context) -> Term:
+        index, before = t.emitter.fresh("j"), [t.emitter.fresh("x") for _ in monoid.identity]
         count = count_at(space, at.i, t.emitter.names)
         inner = Context(t.emitter, outer=context, rounds=space, index=index, count=count)
         here = element_at(space, at, ir.Var(index), inner)
-        body = inner.close(combined(operator, ir.Var(before), exp_of(pull(value, space, here, inner))))
+        element = [exp for exp, _ in components(monoid.element(value, space, here, inner))]
+        body = inner.result(combined(monoid, list(map(ir.Var, before)), element, inner))
         if not short and reads_rows(body, inner, space, here.i):
             raise NeedsKernel("rows are in memory")
         context.failing |= inner.failing
-        return resized(context.let(ir.Fold(index, count, (before,), identity(operator, value.base), body), "sum"),
-                       value.base, context)
+        fold = ir.Fold(index, count, tuple(before), one_or_tuple(monoid.identity), body)
+        return reduced(monoid, bound(context, fold, len(before)), context)
 
-    return in_thread(domain, value.base, folded, probed(t, domain, folded)[0])
+    return in_thread(monoid, domain, folded, probed(t, domain, folded)[0])
 
 
-def written_out(t: Translator, operator: str, value: Scalar, space: Domain, length: int,
-                domain: Domain) -> Scalar | None:
-    """Return the reduction as one expression without a loop, if that is no long one."""
-    def reduced(at: At, context: Context) -> ir.Exp:
-        result: ir.Exp = identity(operator, value.base)
+def written_out(t: Translator, monoid: Monoid, value: Value, space: Domain, length: int,
+                domain: Domain) -> Value | None:
+    """Return the reduction as expressions without a loop, if these are no long ones."""
+    def found_at(at: At, context: Context) -> Term:
+        result = list(monoid.identity)
         for k in range(length):
-            found = exp_of(pull(value, space, element_at(space, at, ir.Const(k, "int"), context), context))
-            result = combined(operator, result, found)
-        return context.let(resized(result, value.base, context), "sum")
+            here = element_at(space, at, ir.Const(k, "int"), context)
+            element = [exp for exp, _ in components(monoid.element(value, space, here, context))]
+            result = combined(monoid, result, element, context)
+        return reduced(monoid, [context.let(exp, "sum") for exp in result], context)
 
-    probe, found = probed(t, domain, reduced)
-    return None if parts_up_to(probe.close(found), LARGE) > LARGE else in_thread(domain, value.base, reduced, probe)
+    probe, found = probed(t, domain, found_at)
+    whole = probe.result([exp for exp, _ in components(found)])
+    return None if parts_up_to(whole, LARGE) > LARGE else in_thread(monoid, domain, found_at, probe)
+
+
+def reduced(monoid: Monoid, results: list[ir.Exp], context: Context) -> Term:
+    """Return what the rounds have made, numbers as narrow as they are."""
+    parts = zip(results, components(monoid.shape), strict=True)
+    return rebuilt(monoid.shape, iter([resized(exp, base, context) for exp, (_, base) in parts]))
 
 
 def reads_rows(exp: ir.Exp, context: Context, space: Domain, index: ir.Exp) -> bool:
@@ -161,27 +201,45 @@ def element_at(space: Domain, at: At, position: ir.Exp, context: Context) -> At:
     return at.element(start, position)
 
 
-def combined(operator: str, before: ir.Exp, element: ir.Exp) -> ir.Exp:
-    both = monoid(operator)
-    return substitute(both.body, dict(zip(both.params, (before, element), strict=True)))
+def combined(monoid: Monoid, before: list[ir.Exp], element: list[ir.Exp], context: Context) -> list[ir.Exp]:
+    """Return what the operator makes of the two, whose lets the context gets."""
+    operator = monoid.operator
+    if isinstance(operator.body, ir.Op) and operator.body.arguments == tuple(map(ir.Var, operator.params)):
+        return [op(operator.body.op, *before, *element)]
+    exp = instantiate(operator, (*before, *element), context.emitter.names)
+    while isinstance(exp, ir.Let):
+        context.bind(exp.names, exp.value)
+        exp = exp.body
+    found = items(exp, len(before))
+    return bound(context, exp, len(before)) if found is None else list(found)
 
 
-def probed(t: Translator, domain: Domain, find: Find) -> tuple[Context, ir.Exp]:
+def bound(context: Context, exp: ir.Exp, count: int) -> list[ir.Exp]:
+    """Return the expression's items by names."""
+    if count == 1:
+        return [context.let(exp, "sum")]
+    names = tuple([context.emitter.fresh("sum") for _ in range(count)])
+    context.bind(names, exp)
+    return list(map(ir.Var, names))
+
+
+def probed(t: Translator, domain: Domain, find: Find) -> tuple[Context, Term]:
     """Return the value that is found at an element, and the bindings that it takes."""
     probe = Context(t.emitter, domain)
     return probe, find(domain.here(), probe)
 
 
-def in_thread(domain: Domain, base: str, find: Find, probe: Context) -> Scalar:
+def in_thread(monoid: Monoid, domain: Domain, find: Find, probe: Context) -> Value:
     """Return the value that is found, once per index and thunk. Raise NeedsKernel where it can fail, as the probe says:
     failures are told by the elements' own indices."""
     if probe.failing:
         raise NeedsKernel
-    return Scalar(domain, base, lambda at, context: context.remember((find, at), lambda: find(at, context)))
+    found = delayed(domain, lambda at, context: context.remember((find, at), lambda: find(at, context)), monoid.shape)
+    return monoid.result(found, domain)
 
 
-def either(t: Translator, lengths: list[ir.Size], folded: Scalar, segmented: Callable[[], Value], domain: Domain,
-           hint: str) -> Scalar:
+def either(t: Translator, lengths: list[ir.Size], folded: Value, segmented: Callable[[], Value], domain: Domain,
+           hint: str) -> Value:
     """Return what one of the two forms makes: the host asks whether all these lengths are short."""
     emitter = t.emitter
     short = functools.reduce(lambda a, b: op("and", a, b),
@@ -189,23 +247,40 @@ def either(t: Translator, lengths: list[ir.Size], folded: Scalar, segmented: Cal
     condition = emitter.host().name(short, "bool", "short")
     rounds, segments = emitter.part(), emitter.part()
     of_rounds = emitter.into(rounds, kept, t, folded, domain, hint)
-    of_segments = emitter.into(segments, lambda: kept(t, scalar(segmented()), domain, hint))
-    result = emitter.declare(hint, ir.Array(folded.base, domain.size))
-    blocks = [ir.Block(tuple(part.statements), (ir.Var(name),))
-              for part, name in ((rounds, of_rounds), (segments, of_segments))]
-    emitter.emit(ir.Branch((result,), condition, *blocks, origin=emitter.origin))
-    return stored(domain, result.name, folded.base)
+    of_segments = emitter.into(segments, lambda: kept(t, segmented(), domain, hint))
+    shape = [part.base for part in parts_of(folded) if isinstance(part, Scalar)]
+    results = tuple([emitter.declare(hint, ir.Array(base, domain.size)) for base in shape])
+    blocks = [ir.Block(tuple(part.statements), tuple(map(ir.Var, names)))
+              for part, names in ((rounds, of_rounds), (segments, of_segments))]
+    emitter.emit(ir.Branch(results, condition, *blocks, origin=emitter.origin))
+    supply = iter(results)
+    return remade(folded, lambda part: stored(domain, next(supply).name, part.base))
 
 
-def kept(t: Translator, value: Scalar, domain: Domain, hint: str) -> str:
-    """Return the array over the domain that holds the value."""
-    found = solid(t.emitter, value, domain, hint)
-    assert isinstance(found, Scalar)
-    if found.home is domain and found.name is not None:
-        return found.name
-    context = Context(t.emitter, domain)
-    exp = exp_of(pull(found, domain, domain.here(), context))
-    return store(t.emitter, domain, context, [(exp, found.base)], hint)[0]
+def kept(t: Translator, value: Value, domain: Domain, hint: str) -> list[str]:
+    """Return the arrays over the domain that hold the value's scalars."""
+    names = list[str]()
+    for part in parts_of(solid(t.emitter, value, domain, hint)):
+        assert isinstance(part, Scalar)
+        if part.home is domain and part.name is not None:
+            names.append(part.name)
+            continue
+        context = Context(t.emitter, domain)
+        exp = exp_of(pull(part, domain, domain.here(), context))
+        names += store(t.emitter, domain, context, [(exp, part.base)], hint)
+    return names
+
+
+def remade(value: Value, change: Callable[[Scalar], Value]) -> Value:
+    """Return the value with each of its scalars changed, in order."""
+    match value:
+        case Both(first, second):
+            changed = remade(first, change)
+            return Both(changed, remade(second, change))
+        case Scalar():
+            return change(value)
+        case Sequence():
+            raise TypeError(value)
 
 
 def holds_rows(source: Sequence, domain: Domain) -> bool:

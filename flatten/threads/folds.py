@@ -29,15 +29,17 @@ from nessie.flatten.threads.reductions import (
     element,
     free_variables,
     identity,
-    of_elements,
     range_length,
+    reduced_each,
     together,
     total,
+    with_own_elements,
+    with_reduced,
 )
 from nessie.flatten.threads.thread import Purity
 from nessie.mono import nodes as mono
-from nessie.mono.node_types import element_type, narrow_types, type_of
-from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, parts
+from nessie.mono.node_types import element_place, element_type, narrow_types, type_of
+from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, mentioned, parts
 
 FEW, LARGE = 32, 500            # elements that are written out, and nodes that come of them
 UNEQUAL = "Length mismatch in an apply-to-each."
@@ -45,14 +47,16 @@ TRUE, FALSE = mono.Const(True, BOOL), mono.Const(False, BOOL)
 
 
 def folds(program: mono.Program, recursion: bool = True) -> mono.Program:
-    if not any(isinstance(e, mono.Prim) and e.name.startswith(REDUCE)
-               for f in program.functions for e in expressions(f.body)):
+    places = places_of_sequences(program)
+    if not places and not any(isinstance(e, mono.Prim) and e.name.startswith(REDUCE)
+                              for f in program.functions for e in expressions(f.body)):
         return program
     inner = called_by_elements(program)
     known = set(thread_level(program, recursion))
     names = Names({*binders(program), *[f.name for f in program.functions]})
     ints = INT32 if INT32 in narrow_types(program) else INT
-    plain, looping = Folder(names, Purity(known), ints), Folder(names, Purity(known | inner), ints, loops=True)
+    plain = Folder(names, Purity(known), ints, places)
+    looping = Folder(names, Purity(known | inner), ints, places, loops=True)
     functions = {f.name: replace(f, body=plain.exp(f.body, f.name in inner)) for f in program.functions}
     tried = {name: replace(f, body=looping.exp(functions[name].body, True))
              for name, f in functions.items() if name in inner - known}
@@ -62,6 +66,14 @@ def folds(program: mono.Program, recursion: bool = True) -> mono.Program:
         if tried.keys() <= found:
             return needed(made)
         tried = {name: f for name, f in tried.items() if name in found}
+
+
+def places_of_sequences(program: mono.Program) -> dict[str, int]:
+    """Return the functions that reduce by another, and which argument of each is the sequence."""
+    functions = {f.name: f for f in program.functions}
+    found = {f.name: element_place(f, functions[f.fold.operator]) for f in program.functions
+             if f.fold is not None and f.fold.form == "reduce"}
+    return {name: place + 1 for name, place in found.items() if place is not None}
 
 
 def called_by_elements(program: mono.Program) -> set[str]:
@@ -101,11 +113,13 @@ def rounds_once(reduce: str, type_: Type) -> bool:
 @dataclass
 class Folder:
     """Rewrites bodies. `purity` knows the functions that run per element; `ints`: the type of the program's ints;
-    `loops`: every reduction becomes a loop; `literals`: the numbers of elements of variables that are literals; `made`:
-    the loops; the `safe` ones cannot fail."""
+    `places`: of functions that reduce by another, which argument is the sequence; `loops`: every reduction becomes a
+    loop; `literals`: the numbers of elements of variables that are literals; `made`: the loops; the `safe` ones cannot
+    fail."""
     names: Names
     purity: Purity
     ints: Base
+    places: Mapping[str, int]
     loops: bool = False
     literals: dict[str, int] = field(default_factory=dict)
     made: list[mono.Function] = field(default_factory=list)
@@ -130,23 +144,32 @@ class Folder:
             value = self.exp(exp.value, inside)
             if isinstance(value, mono.Literal):
                 self.literals[exp.name] = len(value.elements)
+            while inside and bound and (joined := self.together(*bound[-1], value, exp.body)) is not None:
+                bound.pop()
+                value = joined
             bound.append((exp.name, value))
             exp = exp.body
-        while inside and bound and (joined := together(*bound[-1], exp)) is not None:
+        while inside and bound and (joined := self.together(*bound[-1], exp)) is not None:
             bound.pop()
             exp = joined
         return let_chain(bound, self.exp(exp, inside))
+
+    def together(self, name: str, value: mono.Exp, exp: mono.Exp, after: mono.Exp | None = None) -> mono.Exp | None:
+        """Return the reduction with the sequence in it, if what comes after has no use for that."""
+        joined = together(name, value, exp, self.places)
+        return None if joined is None or (after is not None and name in mentioned(after)) else joined
 
     def folded(self, exp: mono.Exp) -> mono.Exp:
         """Return what stands for an expression whose parts are done."""
         match exp:
             case mono.Prim(name, _, result) if name.startswith(REDUCE) and rounds_once(name, result):
                 return exp
+            case mono.Call() if (each := reduced_each(exp, self.places)) is not None:
+                return with_reduced(exp, with_own_elements(each), self.places)
             case mono.Prim(name, (mono.Each() as each,)) if name.startswith(REDUCE):
-                while len(each.generators) == 1 and isinstance(source := each.generators[0].source, mono.Each):
-                    if (joined := of_elements(each, source)) is None:
-                        return exp
-                    each = joined
+                each = with_own_elements(each)
+                if len(each.generators) == 1 and isinstance(each.generators[0].source, mono.Each):
+                    return exp
                 operator = name.removeprefix(REDUCE)
                 if not self.is_pure(each):
                     return replace(exp, arguments=(each,))

@@ -11,32 +11,93 @@ from nessie.flatten.threads import scalars
 from nessie.lambda_cu import ops
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import element_type
-from nessie.mono.walk import expressions, map_parts, mentioned
+from nessie.mono.walk import expressions, is_trivial, map_parts, mentioned
 
 REDUCE = "reduce_"
 WRONG_RANGE = "In [s:e:l], e must be >= to s, and l must be positive."
 
 
-def together(name: str, value: mono.Exp, exp: mono.Exp) -> mono.Exp | None:
+def together(name: str, value: mono.Exp, exp: mono.Exp, places: Mapping[str, int]) -> mono.Exp | None:
     """Return the reduction `exp` of what is made of the elements of `value`, which has that name, as one of value's own
-    elements: sum({e : x in {d : y in s}}) is sum({let x = d in e : y in s})."""
-    match exp, value:
-        case mono.Prim(reduce, (mono.Each(body, (mono.Generator(_, mono.Var(source)),)) as each,)), \
-                mono.Each() if source == name and reduce.startswith(REDUCE) and name not in mentioned(body):
-            joined = of_elements(each, value)
-            return joined and replace(exp, arguments=(joined,))
+    elements: sum({e : x in {d : y in s}}) is sum({let x = d in e : y in s}). The elements may be numbered, too.
+    `places`: of the functions that reduce, which argument is the sequence."""
+    each = reduced_each(exp, places)
+    if each is None or not isinstance(value, mono.Each):
+        return None
+    joined = of_elements(each, value, name)
+    if joined is None or name in mentioned(joined):
+        return None
+    return with_reduced(exp, joined, places)
+
+
+def reduced_each(exp: mono.Exp, places: Mapping[str, int]) -> mono.Each | None:
+    """Return the apply-to-each whose elements the expression reduces."""
+    match exp:
+        case mono.Prim(reduce, (mono.Each() as each,)) if reduce.startswith(REDUCE):
+            return each
+        case mono.Call(function, arguments) if function in places:
+            source = arguments[places[function]]
+            return source if isinstance(source, mono.Each) else None
     return None
 
 
-def of_elements(each: mono.Each, source: mono.Each) -> mono.Each | None:
-    """Return an apply-to-each over what `source` makes as one over source's own elements; None where a failure of one
-    element would come before that of another, which is the first."""
+def with_reduced(exp: mono.Exp, each: mono.Each, places: Mapping[str, int]) -> mono.Exp:
+    """Return the reduction of another apply-to-each."""
+    match exp:
+        case mono.Call(function, arguments):
+            place = places[function]
+            return replace(exp, arguments=(*arguments[:place], each, *arguments[place + 1:]))
+        case mono.Prim():
+            return replace(exp, arguments=(each,))
+    raise TypeError(exp)
+
+
+def with_own_elements(each: mono.Each) -> mono.Each:
+    """Return the apply-to-each over what other apply-to-eaches make as one over their elements, as far as that goes."""
+    while len(each.generators) == 1 and isinstance(source := each.generators[0].source, mono.Each):
+        joined = of_elements(each, source)
+        if joined is None:
+            break
+        each = joined
+    return each
+
+
+def of_elements(each: mono.Each, source: mono.Each, name: str = "") -> mono.Each | None:
+    """Return an apply-to-each over what `source` makes, which may have that name, as one over source's own elements;
+    None where a failure of one element would come before that of another, which is the first."""
     made = [exp for exp in (source.body, source.filter) if exp is not None]
     if each.filter is not None or not (total(each.body) or all(map(total, made))):
         return None
-    (generator,) = each.generators
+    generator, *numbers = sorted(each.generators, key=lambda g: not (g.source is source or is_name(g.source, name)))
+    if numbers and (source.filter is not None or not is_trivial(source.generators[0].source)):
+        return None
+    numbered = [number_from(g, name, source.generators[0].source) for g in numbers]
+    if not all(numbered) or not (generator.source is source or is_name(generator.source, name)):
+        return None
     body = mono.Let(generator.name, source.body, each.body, origin=source.origin)
-    return mono.Each(body, source.generators, source.filter, origin=each.origin)
+    return mono.Each(body, (*source.generators, *[g for g in numbered if g is not None]), source.filter,
+                     origin=source.origin)
+
+
+def is_name(exp: mono.Exp, name: str) -> bool:
+    return isinstance(exp, mono.Var) and exp.name == name
+
+
+def number_from(generator: mono.Generator, name: str, other: mono.Exp) -> mono.Generator | None:
+    """Return the generator of the numbers of the named sequence's elements for another sequence; None if it makes
+    anything else."""
+    match generator.source:
+        case mono.Let(n, length, mono.Prim("iseq", (start, step, end)) as numbers) if is_name(end, n):
+            pass
+        case mono.Prim("iseq", (start, step, length)) as numbers:
+            pass
+        case _:
+            return None
+    match start, step, length:
+        case mono.Const(0), mono.Const(1), mono.Prim("length", (whole,)) if is_name(whole, name):
+            count = replace(length, arguments=(other,))
+            return mono.Generator(generator.name, replace(numbers, arguments=(start, step, count)))
+    return None
 
 
 def identity(operator: str, type_: Type) -> mono.Const:

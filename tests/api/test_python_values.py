@@ -75,7 +75,7 @@ def elements(depth: int) -> st.SearchStrategy[Any]:
                      st.lists(inner, min_size=2, max_size=3).map(lambda several: st.tuples(*several)))
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_every_value_comes_back(data: st.DataObject) -> None:
     value = data.draw(data.draw(elements(3)))
@@ -85,7 +85,7 @@ def test_every_value_comes_back(data: st.DataObject) -> None:
 ROWS = st.lists(st.lists(st.integers(-10**9, 10**9), max_size=4), max_size=6).filter(any)
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(ROWS, st.randoms(use_true_random=False))
 def test_nested_values_agree_in_whatever_form(rows: list[list[int]], random: Any) -> None:
     offsets = np.cumsum([0, *map(len, rows)])
@@ -113,7 +113,7 @@ def test_views_on_other_targets(target: str) -> None:
     assert program().totals(np.arange(6).reshape(2, 3), target=target).tolist() == [3, 12]
 
 
-@settings(deadline=None, max_examples=examples(30))
+@settings(max_examples=examples(30))
 @given(st.lists(st.lists(st.lists(st.integers(-99, 99), max_size=3), max_size=3), max_size=4), st.data())
 def test_deeply_nested_views(value: list[list[list[int]]], data: st.DataObject) -> None:
     awkward = ak.values_astype(ak.Array([*value, [[0]]]), np.int64)[:-1]

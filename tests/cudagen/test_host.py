@@ -493,7 +493,7 @@ def in_domain(op: str, values: list[Any]) -> bool:
     return op != "code_char" or 0 <= values[0] <= 0x10FFFF
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(st.data())
 def test_operators_agree_with_the_reference(data: st.DataObject) -> None:
     row = data.draw(st.sampled_from(ops.ROWS))
@@ -522,7 +522,7 @@ def test_expressions(text: str, value: int) -> None:
 
 # The same as the reference ----------------------------------------------------------------------
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(st.integers(-2, 2), st.lists(st.floats(-8, 8), max_size=4))
 def test_programs_agree_with_the_reference(c: int, xs: list[float]) -> None:
     for text, types, result, arguments in ((CHOICE, (INT, Seq(FLOAT)), Seq(FLOAT), (c, xs)),

@@ -210,7 +210,7 @@ def test_rows_of_all_lengths_on_the_cpu(width: int, threads: int) -> None:
         agrees_on_cpu("uniform", [row_of(length)] * 9, width, threads)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.lists(st.integers(0, 70), max_size=12), st.sampled_from(["irregular", "view"]), st.sampled_from([8, 24]),
        st.integers(1, 3))
 def test_any_rows_beside_any_others(lengths: list[int], form: str, width: int, threads: int) -> None:

@@ -28,12 +28,24 @@ FOLDS = {               # the type, and arguments
     f"{{sum({{sum({{{NEAR} * b : b in [0:19]}}) - a : a in [-10:10]}}) : i in index(#v)}}": ("[int] -> [int]", INTS),
     f"{{{{sum({{{NEAR} + j : a in [-10:10]}}) : j in [0:i]}} : i in index(#v)}}": ("[int] -> [[int]]", INTS),
     "{sum(w) : w in slide(v, 20, 1)}": ("[int] -> [int]", INTS),
+    f"{{min_index({{{NEAR} : a in [0:20]}}) : i in index(#v)}}": ("[float] -> [int]", FLOATS),
+    f"{{max_index({{{NEAR} - float(a) : a in [-3:4]}}) : i in index(#v)}}": ("[float] -> [int]", FLOATS),
+    f"{{let w = {{{NEAR} : a in [0:20]}} in min_index({{mod(x * x, 7) : x in w}}) : i in index(#v)}}":
+        ("[int] -> [int]", INTS),
+    f"{{reduce((a, b) => max(a, b), min_int, {{{NEAR} : a in [0:20]}}) : i in index(#v)}}": ("[int] -> [int]", INTS),
+    f"{{reduce((a, b) => (if a == i then b else a), i, {{{NEAR} - a : a in [0:20]}}) : i in index(#v)}}":
+        ("[int] -> [int]", INTS),
+    f"{{reduce(((a, p), (b, q)) => (a + b, max(p, q)), (0, 0), {{({NEAR}, a) : a in [0:20]}}) : i in index(#v)}}":
+        ("[int] -> [(int, int)]", INTS),
 }
 ASKED = {               # with a number of rounds that only the run knows
     f"{{sum({{{NEAR} : a in [0:r]}}) : i in index(#v)}}": "[int] -> [int]",
     f"{{sum({{sum({{{NEAR} * b : b in [-r:r + 1]}}) : a in [0:r]}}) : i in index(#v)}}": "[int] -> [int]",
     f"{{max_val({{{NEAR} : a in [-r:r + 1] | a /= 0}}) : i in index(#v)}}": "[int] -> [int]",
     "{sum(w) : w in slide(v, 2 * r + 1, 1)}": "[int] -> [int]",
+    f"{{min_index({{{NEAR} : a in [0:r]}}) : i in index(#v)}}": "[int] -> [int]",
+    f"{{reduce(((a, p), (b, q)) => (a + b, max(p, q)), (0, 0), {{({NEAR}, a) : a in [0:r]}}) : i in index(#v)}}":
+        "[int] -> [(int, int)]",
     "{sum({v[j] : j in [max(0, i - r):min(#v, i + r + 1)]}) : i in index(#v)}": "[int] -> [int]",
     "{max_val({v[j] - j : j in [max(0, i - r):i + 1]}) : i in index(#v)}": "[int] -> [int]",
     "{let a = max(0, i - r) in sum({v[j] * i : j in [a:a + min(i - a, 3)]}) : i in index(#v)}": "[int] -> [int]",
@@ -79,6 +91,12 @@ def test_what_fails_is_told_by_its_own_index(body: str) -> None:
     for argument in ([100, 7, 3], [100], []):
         fails = len(argument) > 0 and (argument != [100] or "v[" in body)
         assert isinstance(same(program, argument), Failed) == fails
+
+
+def test_elements_that_fail_before_a_fold_by_a_function_are_told() -> None:
+    program = Compiled("function main(v) : [int] -> [int] = {min_index({10 / (x - a) : a in [0:20]}) : x in v};")
+    for argument in ([100, 7, 3], [100, 200], []):
+        assert isinstance(same(program, argument), Failed) == (len(argument) == 3)
 
 
 def test_rows_in_memory_are_segments() -> None:
