@@ -13,6 +13,7 @@ at several places.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from types import UnionType
 
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
@@ -84,12 +85,12 @@ def of_size(size: ir.Size) -> ir.Exp:
 
 def worthwhile(whole: ir.Exp, inside: ir.Exp, finder: Finder) -> bool:
     """Do the decisions take longer than to ask which part an element is in? Those that say what is read keep
-    neighbours from being read together; a division takes long itself. What changes with the row only is asked once a
-    row."""
+    neighbours from being read together, and those of folds keep these from going round together; a division takes long
+    itself. What changes with the row only is asked once a row."""
     divided = [sum(isinstance(e, ir.Op) and e.op in ("mod", "rem") for e in subexpressions(exp))
                for exp in (whole, inside)]
     inner = finder.ranges.axes[-1]
-    return bool(inner.lows or inner.highs) and (has_reads(inside) or divided[1] < divided[0])
+    return bool(inner.lows or inner.highs) and (has(ir.Read | ir.Fold, inside) or divided[1] < divided[0])
 
 
 def is_short(axis: Axis) -> bool:
@@ -171,7 +172,7 @@ class Finder:
         """Does the condition choose between two arrays, one behind the other, each of which may be long?"""
         asked = self.readable(condition)
         comparison = isinstance(asked, ir.Op) and asked.op in ("<", "<=", ">", ">=")
-        if not comparison or not all(self.varies(b) and has_reads(b) for b in (then, orelse)):
+        if not comparison or not all(self.varies(b) and has(ir.Read, b) for b in (then, orelse)):
             return False
         new = [form for (lows, highs, _), (lows_before, highs_before, _) in zip(self.places(), before, strict=True)
                for form in (*lows[len(lows_before):], *highs[len(highs_before):])]
@@ -370,8 +371,8 @@ def negated(truth: bool | None) -> bool | None:
     return None if truth is None else not truth
 
 
-def has_reads(exp: ir.Exp) -> bool:
-    return any(isinstance(e, ir.Read) for e in subexpressions(exp))
+def has(kinds: type[ir.Exp] | UnionType, exp: ir.Exp) -> bool:
+    return any(isinstance(e, kinds) for e in subexpressions(exp))
 
 
 def fails(exp: ir.Exp) -> bool:
