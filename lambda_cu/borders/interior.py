@@ -7,7 +7,8 @@
       else fail s1
 
 What is wanted of a decision: of min and max the side with the index; of an `if` no failure, else the branch with the
-index; else what leaves the greater part (lambda_cu.borders.ranges). Decisions on data stay, and so do those that change
+index, or without it where it says how often a fold goes round; else what leaves the greater part
+(lambda_cu.borders.ranges). Decisions on data stay, and so do those that change
 at several places.
 """
 from __future__ import annotations
@@ -108,6 +109,7 @@ class Finder:
         self.forms.update((name, atom(ir.Var(name))) for name, type_ in names.items() if type_ == "int")
         self.known: dict[str, ir.Exp] = {}
         self.varying = set(params)
+        self.counting = False           # a fold's rounds
         self.dropped: list[Dropped] = []
 
     # Rewriting
@@ -120,7 +122,10 @@ class Finder:
                 self.note(names, value, sure)
                 return ir.Let(names, value, self.inner(body, sure))
             case ir.Fold(index, count, names, start, body):
-                count, start = self.inner(count, sure), self.inner(start, sure)
+                self.counting = True
+                count = self.inner(count, sure)
+                self.counting = False
+                start = self.inner(start, sure)
                 self.note_rounds(exp, self.form(count, sure))
                 return ir.Fold(index, count, names, start, self.inner(body, NONE))
             case ir.If(condition, then, orelse):
@@ -179,10 +184,23 @@ class Finder:
         return any(form.terms.keys() - self.ranges.extents for form in new)
 
     def liking(self, branch: ir.Exp, sure: int) -> int:
-        """How much the interior should be this branch: most, if it is the index, moved."""
+        """How much the interior should be this branch: most, if it is the index, moved; of numbers of rounds, if it is
+        alike for all elements."""
+        if self.counting:
+            return int(self.is_level(branch, sure))
         form = self.form(branch, sure)
         rises = [] if form is None else [form.multiple(axis.index) for axis in self.ranges.axes]
         return 2 if any(c > 0 for c in rises) else int(self.varies(branch))
+
+    def is_level(self, exp: ir.Exp, sure: int) -> bool:
+        """Is the int, or a branch of it, alike for all elements?"""
+        match exp:
+            case ir.If(_, then, orelse):
+                return self.is_level(then, sure) or self.is_level(orelse, sure)
+            case ir.Let(_, _, body):
+                return self.is_level(body, sure)
+        form = self.form(exp, sure)
+        return form is not None and all(axis.index not in form.terms for axis in self.ranges.axes)
 
     def readable(self, exp: ir.Exp) -> ir.Exp:
         """The expression with what names of it stand for."""

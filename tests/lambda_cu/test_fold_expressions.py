@@ -188,18 +188,28 @@ def test_rounds_decide_nothing_in_the_interior(rule: str) -> None:
         assert outcomes(program, v, r) == [expected] * 4
 
 
-def test_as_many_rounds_as_a_band_is_wide() -> None:
+WIDTHS: dict[str, Callable[[int, int, int], int]] = {
+    "min(n, i + r + 1) - max(0, i - r)": lambda i, n, r: min(n, i + r + 1) - max(0, i - r),
+    "if i < r then i else let c = i < n - r in if c then r else n - i":
+        lambda i, n, r: i if i < r else r if i < n - r else n - i,
+}
+
+
+@pytest.mark.parametrize("count", WIDTHS)
+def test_as_many_rounds_as_a_band_is_wide(count: str) -> None:
     """They read nothing: neighbours go round together in the interior."""
-    text = PROGRAM.format("fold j < min(n, i + r + 1) - max(0, i - r) from x = 0 in x + i * j")
+    text = PROGRAM.format(f"fold j < ({count}) from x = 0 in x + i * j")
     program = borders(parse(text.replace("using n, v, r", "using n, r")))
     check(program)
     check_interiors(program)
     (bind,) = program.kernels[0].binds
     assert isinstance(bind.soac, ir.Map) and bind.soac.interior is not None
-    assert not any(isinstance(e, ir.Op) and e.op in ("min", "max")
+    assert not any(isinstance(e, ir.If) or (isinstance(e, ir.Op) and e.op in ("min", "max"))
+                   for e in subexpressions(bind.soac.interior.thunk.body))
+    assert not any(isinstance(e, ir.Op) and e.op in ("-", "*") and ir.Var("n") in e.arguments
                    for e in subexpressions(bind.soac.interior.thunk.body))
     for n, r in ((0, 1), (1, 0), (3, 1), (3, 4), (60, 2), (61, 7)):
-        expected = [i * sum(rounds(min(n, i + r + 1) - max(0, i - r))) for i in range(n)]
+        expected = [i * sum(rounds(WIDTHS[count](i, n, r))) for i in range(n)]
         assert outcomes(program, [0] * n, r) == [expected] * 4
 
 
