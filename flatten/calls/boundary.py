@@ -30,12 +30,11 @@ from nessie.flatten.calls.crossing import (
     of_values,
 )
 from nessie.flatten.ranges.ranges import SIZE
-from nessie.flatten.threads.scalars import monoid
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, free_domain, irregular, minus, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, store, view
-from nessie.flatten.values.spaces import space_of
+from nessie.flatten.values.spaces import SATURATED, space_at, space_of
 from nessie.flatten.values.values import (
     Both,
     Leaf,
@@ -293,21 +292,24 @@ class Packer:
 
     def by_size(self, value: Sequence, item: Type, domain: Domain) -> Sequence:
         """Return the sequences with one payload, stored except for the payloads of its elements. It is compacted where
-        the views see less than the payload holds; else it stays as it is."""
+        the views see less than the payload holds; else, and where they are known to cover it, it stays as it is."""
         emitter = self.emitter
         held = whole(emitter, value)
         first, second = self.bounds(value, domain)
         view_ = bounds_view(domain, first, second, (held,))
         inside = as_it_lies(held.value)
 
-        def compact() -> list[ir.Atom]:
-            space = space_of(emitter, view_, domain)
-            return self.sequence(dense(domain, space, elements(emitter, view_, space, domain)), item, domain, inside)
-
         def keep() -> list[ir.Atom]:
             return [first, second, *self.leaf(held, item, inside)]
 
-        seen = second if domain is HOST else total_length(emitter, second, domain)
+        if value.covers and value.home is domain:
+            return bounds_of(unpack(emitter, Seq(item), domain, iter(keep()), Carried(inside)))
+        seen, space_seen = seen_of(emitter, view_, domain)
+
+        def compact() -> list[ir.Atom]:
+            space = space_seen()
+            return self.sequence(dense(domain, space, elements(emitter, view_, space, domain)), item, domain, inside)
+
         smaller = ir.Op("<", (seen, atom_of(held.space.size)))
         results = params_of(emitter, Seq(item), domain, Carried(inside), self.hint)
         crossing = choice(emitter, smaller, compact, keep, results)
@@ -336,13 +338,14 @@ def bounds_view(domain: Domain, start: ir.Atom, length: ir.Atom, leaves: tuple[L
     return Sequence(HOST, lambda at, c: start, lambda at, c: length, leaves)
 
 
-def total_length(emitter: Emitter, lengths: ir.Atom, domain: Domain) -> ir.Atom:
-    """The sum of an array of lengths."""
-    assert isinstance(lengths, ir.Var)
-    total = emitter.declare("t", INT)
-    thunk = scope.thunk(("i",), ir.Read(lengths.name, ir.Var("i")))
-    emitter.run(ir.Reduce(thunk, (ZERO,), monoid("+"), ir.Flat(domain.size)), [total])
-    return ir.Var(total.name)
+def seen_of(emitter: Emitter, view_: Sequence, domain: Domain) -> tuple[ir.Exp, Callable[[], Domain]]:
+    """Return how many elements sequences with stored bounds have together, and what makes the space of these. Under a
+    domain the number is the last of the offsets, which the space has, too."""
+    length = seq_of(pull(view_, domain, domain.here(), Context(emitter, domain))).length
+    if domain is HOST:
+        return length, lambda: space_of(emitter, view_, domain)
+    offsets = emitter.scan_lengths(domain, lambda: length, SATURATED)
+    return ir.Read(offsets, atom_of(domain.size)), lambda: space_at(emitter, domain, offsets)
 
 
 def bounds_of(value: Value) -> Sequence:

@@ -17,14 +17,13 @@ from nessie.flatten.calls.boundary import (
     nothing_for,
     params_of,
     params_of_leaf,
-    total_length,
+    seen_of,
     unpack_leaf,
 )
 from nessie.flatten.calls.crossing import Within
-from nessie.flatten.values.domains import HOST, Domain, atom_of, op
+from nessie.flatten.values.domains import Domain, atom_of, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, solid
-from nessie.flatten.values.spaces import space_of
 from nessie.flatten.values.values import Both, Sequence, Value, dense, size_of
 from nessie.lambda_cu import nodes as ir
 
@@ -37,6 +36,8 @@ def compacted(emitter: Emitter, value: Value, type_: Type, domain: Domain, hint:
         case Both(a, b), Pair(first, second):
             return Both(compacted(emitter, a, first, domain, hint), compacted(emitter, b, second, domain, hint))
         case Sequence(home=home), Seq(item) if home is domain and all([all_arrays(leaf) for leaf in value.leaves]):
+            if value.covers:
+                return value
             if value.dense:
                 leaf = value.leaves[0]
                 return dense(domain, leaf.space, compacted(emitter, leaf.value, item, leaf.space, hint))
@@ -49,13 +50,13 @@ def chosen(emitter: Emitter, value: Sequence, item: Type, domain: Domain, hint: 
     packer = Packer(emitter, hint)
     start, length = packer.bounds(value, domain)
     size = atom_of(emitter.size(size_of(value.leaves)))
-    seen = length if domain is HOST else total_length(emitter, length, domain)
+    seen, space_seen = seen_of(emitter, bounds_view(domain, start, length, value.leaves), domain)
     few = op("<", seen, op("/", size, ir.Const(SHARE, "int")))
     if is_scalars(item):
         few = op("and", op("<", ir.Const(LARGE, "int"), size), few)
 
     def copy() -> list[ir.Atom]:
-        space = space_of(emitter, value, domain)
+        space = space_seen()
         inner = solid(emitter, elements(emitter, value, space, domain), space, hint)
         made = packer.pack(dense(domain, space, compacted(emitter, inner, item, space, hint)), Seq(item), domain)
         return made + [atom for params in payloads[1:] for atom in nothing_for(emitter, params)]

@@ -5,6 +5,7 @@ Ranges and dist take no memory until they are stored: their payload is computed 
 from __future__ import annotations
 
 import collections.abc
+from dataclasses import replace
 from functools import reduce
 from itertools import accumulate, chain
 
@@ -109,7 +110,8 @@ def literal(t: Translator, exp: mono.Literal | mono.String, env: Values, domain:
 
 def computed_literal(t: Translator, exp: mono.Literal, env: Values, domain: Domain, hint: str) -> Value:
     """Build uniform segments of k elements; rows are bounds into the rows' payloads, which are joined once."""
-    values = with_joined_leaves(t, [t.value(e, env, domain, hint) for e in exp.elements], domain)
+    given = [t.value(e, env, domain, hint) for e in exp.elements]
+    values = with_joined_leaves(t, given, domain)
     space = space_for(t.emitter, domain, lambda at, c: ir.Const(len(values), "int"))
 
     def term_at(at: At, context: Context) -> Term:
@@ -124,7 +126,20 @@ def computed_literal(t: Translator, exp: mono.Literal, env: Values, domain: Doma
         return choose(0, len(values), context)
 
     value = delayed(space, term_at, term_at(space.here(), Context(t.emitter, space)))
-    return dense(domain, space, solid(t.emitter, value, space, hint))
+    return dense(domain, space, covering(solid(t.emitter, value, space, hint), given, domain))
+
+
+def covering(made: Value, given: list[Value], domain: Domain) -> Value:
+    """Return what was made of these values, one after another at each index of the domain, and know of its sequences
+    whether they cover their payload: if those given are dense, each in a payload of its own."""
+    if isinstance(made, Both):
+        pairs = [value for value in given if isinstance(value, Both)]
+        return Both(covering(made.first, [pair.first for pair in pairs], domain),
+                    covering(made.second, [pair.second for pair in pairs], domain))
+    if not isinstance(made, Sequence):
+        return made
+    all_dense = all([isinstance(value, Sequence) and value.dense and value.home is domain for value in given])
+    return replace(made, covers=all_dense and len(made.leaves) == len(given))
 
 
 def with_joined_leaves(t: Translator, values: list[Value], domain: Domain) -> list[Value]:

@@ -221,7 +221,11 @@ def limit_sizes(emitter: Emitter, names: list[ir.Param], origin: Origin) -> None
 
 
 def irregular_space(emitter: Emitter, domain: Domain, exp: ir.Exp) -> Domain:
-    offsets = emitter.scan_lengths(domain, lambda: exp, SATURATED)
+    return space_at(emitter, domain, emitter.scan_lengths(domain, lambda: exp, SATURATED))
+
+
+def space_at(emitter: Emitter, domain: Domain, offsets: str) -> Domain:
+    """Return the space of segments with these offsets, which are saturated sums; their last is checked."""
     last = ir.Read(offsets, atom_of(domain.size))
     few = ir.If(op("<=", last, ir.Const(emitter.most, INT)), last, ir.Fail(emitter.site(TOO_MANY, emitter.origin), INT))
     return emitter.rows(domain, offsets, emitter.named(few, "t"))

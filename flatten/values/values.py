@@ -62,7 +62,8 @@ class Key(KeepsHash):
 
 @dataclass(eq=False)
 class Sequence:
-    """`dense`: the leaf's space is the element space of exactly these bounds, index by index."""
+    """`dense`: the leaf's space is the element space of exactly these bounds, index by index. `covers`: the sequences of
+    the whole home have each element of the payload once, in any order."""
     home: Domain
     start: Pull
     length: Pull
@@ -70,6 +71,7 @@ class Sequence:
     dense: bool = False
     start_name: str | None = None
     length_name: str | None = None
+    covers: bool = False
 
     @property
     def space(self) -> Domain:
