@@ -16,10 +16,10 @@ from nessie.flatten.rules.each import apply_to_each, reduce_each
 from nessie.flatten.rules.effects import effect, is_effect
 from nessie.flatten.rules.sequences import RULES
 from nessie.flatten.threads.thread import PURE_SEQUENCE
-from nessie.flatten.translator import Translator, Values, both, pure, pure_on_values
+from nessie.flatten.translator import Translator, Values, both, let_value, pure, pure_on_values
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, Domain
-from nessie.flatten.values.materialise import check_all, solid
+from nessie.flatten.values.materialise import check_all
 from nessie.flatten.values.values import Both, Value, exp_of, pull
 from nessie.lambda_cu import ops
 from nessie.mono import nodes as mono
@@ -80,12 +80,6 @@ def lets(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -
         inner[exp.name] = let_value(t, exp.value, inner, domain, exp.name)
         exp = exp.body
     return t.value(exp, inner, domain, hint)
-
-
-def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: str) -> Value:
-    """Return the value that a let binds. It is computed now, whether it is used or not."""
-    value = t.value(exp, env, domain, name)
-    return value if isinstance(exp, mono.Var) else solid(t.emitter, value, domain, name, light=True)
 
 
 def checked(t: Translator, exp: mono.Prim, condition: mono.Exp, message: str, value: mono.Exp, env: Values,

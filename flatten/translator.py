@@ -47,6 +47,12 @@ class Translator:
         return self.translate(self, exp, env, domain, hint)
 
 
+def let_value(t: Translator, exp: mono.Exp, env: Values, domain: Domain, name: str) -> Value:
+    """Return the value that a let binds. It is computed now, whether it is used or not."""
+    value = t.value(exp, env, domain, name)
+    return value if isinstance(exp, mono.Var) else solid(t.emitter, value, domain, name, light=True)
+
+
 def pure(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: str) -> Value:
     """Return the pull value of a pure expression. It is stored at once if it can fail, so that it fails for all of its
     own domain and for no other."""

@@ -3,6 +3,7 @@
     functions       translates calls; makes the host and lifted versions of functions
     boundary        turns values into lists of names, by their layout, and back
     crossing        decides, per level of sequences: with payload, as bounds only, or as rows
+    results         makes what lifted functions give where it lies
     rows            finds the arguments that may cross as rows
     compaction      copies a small part of a large payload
     apart           decides which activations of a recursion one thread shall do

@@ -40,6 +40,7 @@ from nessie.flatten.calls.crossing import (
     of_argument,
     of_result,
 )
+from nessie.flatten.calls.results import packed_result
 from nessie.flatten.calls.rows import rows_among
 from nessie.flatten.calls.unrolled import unrolled
 from nessie.flatten.rules.combining import fold
@@ -216,8 +217,7 @@ def lifted_version(t: Translator, function: mono.Function, kind: str, rows: froz
         frame = replace(frame, apart=ir.Var(params[-1].name))
 
     def body() -> list[ir.Atom]:
-        result = t.value(function.body, env, domain, "a")
-        return Packer(emitter).pack(result, function.result, domain, crossing)
+        return packed_result(t, function.body, function.result, env, domain, crossing)
 
     def guarded() -> list[ir.Atom]:
         some = emitter.host().name(ir.Op("<", (ir.Const(0, "int"), ir.Var(size.name))), "bool", "some")

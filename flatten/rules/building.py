@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import accumulate, chain
 
+from nessie.base.records import dataclass
 from nessie.base.types import CHAR, Base, Pair, Seq, Type
 from nessie.flatten.ranges.ranges import MOST
 from nessie.flatten.rules.checked_scalars import checked_scalar
@@ -131,7 +132,8 @@ def computed_literal(t: Translator, exp: mono.Literal, env: Values, domain: Doma
 
 def covering(made: Value, given: list[Value], domain: Domain) -> Value:
     """Return what was made of these values, one after another at each index of the domain, and know of its sequences
-    whether they cover their payload: if those given are dense, each in a payload of its own."""
+    whether they cover their payload: if those given are dense, each in a payload of its own, they have all of it once.
+    """
     if isinstance(made, Both):
         pairs = [value for value in given if isinstance(value, Both)]
         return Both(covering(made.first, [pair.first for pair in pairs], domain),
@@ -229,23 +231,37 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
 
 def append(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     """Translate a ++ b, or a chain of them: one MAP, which copies only the bounds of rows."""
-    parts = [sequence(value) for value in values]
-
-    def bounds(at: At, context: Context) -> list[SeqTerm]:
-        return [seq_of(pull(part, domain, at, context)) for part in parts]
+    parts = Concatenation(tuple([sequence(value) for value in values]), domain)
 
     def length_at(at: At, context: Context) -> ir.Exp:
-        length: ir.Exp = reduce(plus, [term.length for term in bounds(at, context)])
+        length = parts.length(at, context)
         return enough(length, context, exp) if domain is HOST and t.emitter.most < MOST else length
 
     space = space_for(t.emitter, domain, length_at)
 
     def term_at(at: At, context: Context) -> Term:
-        first, *rest = bounds(context.climb(space, domain, at), context)
-        return part_at(first, rest, context.let(context.within(space, at), "j"), context)
+        return parts.element(context.climb(space, domain, at), context.within(space, at), context)
 
     value = delayed(space, term_at, term_at(space.here(), Context(t.emitter, space)))
     return dense(domain, space, solid(t.emitter, value, space, hint))
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    """Sequences over a domain, one after another at each of its indices."""
+    parts: tuple[Sequence, ...]
+    domain: Domain
+
+    def bounds(self, at: At, context: Context) -> list[SeqTerm]:
+        return [seq_of(pull(part, self.domain, at, context)) for part in self.parts]
+
+    def length(self, at: At, context: Context) -> ir.Exp:
+        length: ir.Exp = reduce(plus, [term.length for term in self.bounds(at, context)])
+        return length
+
+    def element(self, at: At, j: ir.Exp, context: Context) -> Term:
+        first, *rest = self.bounds(at, context)
+        return part_at(first, rest, context.let(j, "j"), context)
 
 
 def part_at(first: SeqTerm, rest: list[SeqTerm], j: ir.Exp, context: Context) -> Term:

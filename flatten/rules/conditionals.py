@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nessie.base.records import dataclass
 from nessie.flatten.calls.boundary import Packer, params_of, received, unpack
 from nessie.flatten.calls.crossing import of_values
 from nessie.flatten.rules.emptiness import undivided
@@ -19,7 +20,7 @@ from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, subset
 from nessie.flatten.values.emitter import int_results
 from nessie.flatten.values.materialise import solid, store
-from nessie.flatten.values.values import Both, PairTerm, Scalar, Term, Value, delayed, exp_of, pull
+from nessie.flatten.values.values import Scalar, Term, Value, delayed, exp_of, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.mono import nodes as mono
@@ -63,7 +64,41 @@ def split(t: Translator, exp: mono.If, test: Scalar, env: Values, domain: Domain
 def divided(t: Translator, test: Scalar, domain: Domain, hint: str, yes_value: Callable[[Domain], Value],
             no_value: Callable[[Domain], Value]) -> Value:
     """Divide the domain by the test; what is said of each side makes its value there."""
-    emitter, origin = t.emitter, t.emitter.origin
+    origin = t.emitter.origin
+    sides = parted(t, test, domain)
+    then, orelse = yes_value(sides.yes), no_value(sides.no)
+    t.emitter.origin = origin
+    return merged(t, sides, then, orelse, domain, hint)
+
+
+def merged(t: Translator, sides: Sides, then: Value, orelse: Value, domain: Domain, hint: str) -> Value:
+    """Return over the domain what is given over its sides."""
+    def term_at(at: At, context: Context) -> Term:
+        return sides.choose(at, context, lambda there, c: pull(then, sides.yes, there, c),
+                            lambda there, c: pull(orelse, sides.no, there, c))
+
+    value = delayed(domain, term_at, term_at(domain.here(), Context(t.emitter, domain)))
+    return solid(t.emitter, value, domain, hint)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A domain divided in two: the arrays of what was chosen for each element, and of its place on its side."""
+    yes: Domain
+    no: Domain
+    chosen: str
+    place: str
+
+    def choose(self, at: At, context: Context, then: Callable[[At, Context], Term],
+               orelse: Callable[[At, Context], Term]) -> Term:
+        """Return what is there at the element's index on its side, whose parent is the element."""
+        there = At(context.let(ir.Read(self.place, at.i), "at"), parent=at)
+        return context.branch(ir.Read(self.chosen, at.i), lambda c: then(there, c), lambda c: orelse(there, c))
+
+
+def parted(t: Translator, test: Scalar, domain: Domain) -> Sides:
+    """Divide the domain by the test."""
+    emitter = t.emitter
     chosen = stored_test(t, test, domain)
     yes, no = int_results(emitter, "yes", "no")
     to_yes, to_no = (emitter.declare(f"{side.name}_of", ir.Array("int", side.name)) for side in (yes, no))
@@ -71,17 +106,7 @@ def divided(t: Translator, test: Scalar, domain: Domain, hint: str, yes_value: C
     index = scope.thunk(domain.params, ir.Var("i"))
     emitter.run(ir.Partition(index, scope.thunk(domain.params, ir.Read(chosen, ir.Var("i"))), emitter.walked(domain)),
                 [yes, no, to_yes, to_no, place])
-    sides = subset(domain, yes.name, to_yes.name), subset(domain, no.name, to_no.name)
-    then, orelse = yes_value(sides[0]), no_value(sides[1])
-    emitter.origin = origin
-
-    def term_at(at: At, context: Context) -> Term:
-        position = context.let(ir.Read(place.name, at.i), "at")
-        return context.branch(ir.Read(chosen, at.i), lambda c: pull_side(then, sides[0], domain, position, at, c),
-                              lambda c: pull_side(orelse, sides[1], domain, position, at, c))
-
-    value = delayed(domain, term_at, term_at(domain.here(), Context(emitter, domain)))
-    return solid(emitter, value, domain, hint)
+    return Sides(subset(domain, yes.name, to_yes.name), subset(domain, no.name, to_no.name), chosen, place.name)
 
 
 def stored_test(t: Translator, test: Scalar, domain: Domain) -> str:
@@ -91,12 +116,3 @@ def stored_test(t: Translator, test: Scalar, domain: Domain) -> str:
     context = Context(t.emitter, domain)
     exp = exp_of(pull(test, domain, domain.here(), context))
     return store(t.emitter, domain, context, [(exp, "bool")], "test")[0]
-
-
-def pull_side(value: Value, side: Domain, domain: Domain, position: ir.Exp, at: At, context: Context) -> Term:
-    """Return a branch's value at the element's place on its side; a value from further out is read at the element
-    itself."""
-    if isinstance(value, Both):
-        return PairTerm(pull_side(value.first, side, domain, position, at, context),
-                        pull_side(value.second, side, domain, position, at, context))
-    return pull(value, side, At(position), context) if value.home is side else pull(value, domain, at, context)

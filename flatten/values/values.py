@@ -62,8 +62,8 @@ class Key(KeepsHash):
 
 @dataclass(eq=False)
 class Sequence:
-    """`dense`: the leaf's space is the element space of exactly these bounds, index by index. `covers`: the sequences of
-    the whole home have each element of the payload once, in any order."""
+    """`dense`: the leaf's space is the element space of exactly these bounds, index by index. `covers`: a copy of
+    the elements that the sequences of the whole home have would not be smaller than the payload."""
     home: Domain
     start: Pull
     length: Pull
