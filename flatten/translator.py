@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from nessie.base.ints import MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.types import Base
-from nessie.flatten.calls.crossing import Frame
+from nessie.flatten.calls.crossing import Frame, Lying
 from nessie.flatten.threads.thread import Purity, thread
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, Domain
@@ -19,7 +19,6 @@ from nessie.flatten.values.materialise import from_host_term, solid
 from nessie.flatten.values.values import Both, Scalar, Sequence, Value, constant, delayed
 from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
-from nessie.mono.analysis.provenance import Path
 from nessie.mono.analysis.summaries import Summary
 from nessie.mono.node_types import type_of
 from nessie.mono.walk import expressions, map_parts
@@ -39,7 +38,7 @@ class Translator:
     summaries: dict[str, Summary] = field(default_factory=dict)
     frame: Frame = field(default_factory=Frame)
     recursion: bool = True              # may threads recur?
-    versions: dict[str, dict[frozenset[Path], str]] = field(default_factory=dict)       # their names, by their rows
+    versions: dict[str, dict[Lying, str]] = field(default_factory=dict)     # their names, by how arguments lie
     asked: list[ir.Size] | None = None  # within a reduction in rounds: the lengths that must be short for it
 
     def value(self, exp: mono.Exp, env: Values, domain: Domain, hint: str = "a") -> Value:

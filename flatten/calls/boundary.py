@@ -24,6 +24,7 @@ from nessie.flatten.calls.crossing import (
     Rows,
     Within,
     as_it_lies,
+    leaves_of,
     of_element,
     of_first,
     of_second,
@@ -90,7 +91,8 @@ def params_of(emitter: Emitter, type_: Type, domain: Domain, crossing: Crossing 
                 emitter.know(bound.name, SIZE)
             if isinstance(crossing, Within):
                 return bounds
-            return bounds + params_of_leaf(emitter, item, of_element(crossing), hint)
+            leaves = [params_of_leaf(emitter, item, of_element(crossing), hint) for _ in range(leaves_of(crossing))]
+            return bounds + [param for leaf in leaves for param in leaf]
     raise TypeError(type_)
 
 
@@ -144,7 +146,8 @@ def unpack(emitter: Emitter, type_: Type, domain: Domain, atoms: Iterator[ir.Ato
             start, length = next(atoms), next(atoms)
             if isinstance(crossing, Within):
                 return reference(bounds_view(domain, start, length, crossing.leaves), domain)
-            return bounds_view(domain, start, length, (unpack_leaf(emitter, item, atoms, of_element(crossing)),))
+            leaves = [unpack_leaf(emitter, item, atoms, of_element(crossing)) for _ in range(leaves_of(crossing))]
+            return bounds_view(domain, start, length, tuple(leaves))
     raise TypeError(type_)
 
 
@@ -215,6 +218,9 @@ class Packer:
                     return self.bounds_into(value, domain, crossing.leaves)
                 if isinstance(crossing, Rows):
                     return self.rows(value, item, domain, crossing)
+                if leaves_of(crossing) > 1:
+                    return [*self.bounds(value, domain),
+                            *(atom for leaf in value.leaves for atom in self.leaf(leaf, item, of_element(crossing)))]
                 return self.sequence(value, item, domain, of_element(crossing))
         raise TypeError(type_)
 

@@ -23,8 +23,9 @@ class Within:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """Sequences that take their payload along; `element` says how their elements cross."""
+    """Sequences that take their payload along, in so many leaves; `element` says how their elements cross."""
     element: Crossing
+    leaves: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,10 @@ def of_second(crossing: Crossing) -> Crossing:
 
 def of_element(crossing: Crossing) -> Crossing:
     return crossing.element if isinstance(crossing, Carried | Rows) else None
+
+
+def leaves_of(crossing: Crossing) -> int:
+    return crossing.leaves if isinstance(crossing, Carried) else 1
 
 
 def as_it_lies(value: Value) -> Crossing:
@@ -133,16 +138,25 @@ def of_result(signature: Signature, payloads: Payloads) -> Crossing:
     return None
 
 
-def of_argument(type_: Type, path: Path, pools: Pools, payloads: Payloads,
-                rows: frozenset[Path] = frozenset()) -> Crossing:
-    """Return an argument's crossing: what is pooled crosses as bounds, `rows` as such."""
+@dataclass(frozen=True)
+class Lying:
+    """How arguments lie: the paths to sequences that cross as rows, and to those that cross in two leaves."""
+    rows: frozenset[Path] = frozenset()
+    halves: frozenset[Path] = frozenset()
+
+
+ANYHOW = Lying()
+
+
+def of_argument(type_: Type, path: Path, pools: Pools, payloads: Payloads, lying: Lying = ANYHOW) -> Crossing:
+    """Return an argument's crossing: what is pooled crosses as bounds, other sequences as they lie."""
     match type_:
-        case Pair(first, second) if pools or rows:
-            return (of_argument(first, (*path, 0), pools, payloads, rows),
-                    of_argument(second, (*path, 1), pools, payloads, rows))
-        case Seq(element) if pools or rows:
+        case Pair(first, second) if pools or lying != ANYHOW:
+            return (of_argument(first, (*path, 0), pools, payloads, lying),
+                    of_argument(second, (*path, 1), pools, payloads, lying))
+        case Seq(element) if pools or lying != ANYHOW:
             if path in pools:
                 return Within(tuple([payloads[p] for p in pools[path]]))
-            inside = of_argument(element, (*path, "e"), pools, payloads, rows)
-            return Rows(inside) if path in rows else Carried(inside)
+            inside = of_argument(element, (*path, "e"), pools, payloads, lying)
+            return Rows(inside) if path in lying.rows else Carried(inside, 2 if path in lying.halves else 1)
     return None

@@ -28,6 +28,7 @@ from nessie.flatten.calls.boundary import (
     unpack_leaf,
 )
 from nessie.flatten.calls.crossing import (
+    ANYHOW,
     APART,
     LIFTED,
     NONE,
@@ -36,12 +37,13 @@ from nessie.flatten.calls.crossing import (
     UNDECIDED,
     Crossing,
     Frame,
+    Lying,
     Payloads,
     of_argument,
     of_result,
 )
 from nessie.flatten.calls.results import packed_result
-from nessie.flatten.calls.rows import rows_among
+from nessie.flatten.calls.rows import lying_of
 from nessie.flatten.calls.unrolled import unrolled
 from nessie.flatten.rules.combining import fold
 from nessie.flatten.rules.conditionals import divided
@@ -56,8 +58,6 @@ from nessie.mono.analysis.provenance import Path, sequence_paths
 from nessie.mono.analysis.summaries import Pools, Summary, named
 from nessie.mono.node_types import element_place
 from nessie.mono.walk import binders
-
-NO_ROWS: frozenset[Path] = frozenset()
 
 
 def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) -> Value:
@@ -101,9 +101,9 @@ def call_version(t: Translator, exp: mono.Call, kind: str, arguments: list[Value
     """Call this version of the function on the activations of the domain. `apart`: the limit up to which it runs
     activations apart in its turn. None: as its caller."""
     function = t.functions[exp.function]
-    rows = rows_among(function, t.summaries[function.name], arguments, domain) if kind in (PLAIN, LIFTED) else NO_ROWS
-    name = version(t, function, kind, rows)
-    atoms, passed = pass_on(t, function, arguments, domain, rows)
+    lying = lying_of(t, function, arguments, domain) if kind in (PLAIN, LIFTED) else ANYHOW
+    name = version(t, function, kind, lying)
+    atoms, passed = pass_on(t, function, arguments, domain, lying)
     if domain is not HOST:
         atoms = [atom_of(domain.size), *atoms]
     if kind == LIFTED and is_divided(t, function):
@@ -145,19 +145,19 @@ def call_apart(t: Translator, exp: mono.Call, arguments: list[Value], domain: Do
 
 
 def pass_on(t: Translator, function: mono.Function, arguments: list[Value], domain: Domain,
-            rows: frozenset[Path] = NO_ROWS) -> tuple[list[ir.Atom], Payloads]:
+            lying: Lying = ANYHOW) -> tuple[list[ir.Atom], Payloads]:
     """Return the arguments as names, and the payloads that the function then knows. A call of itself passes its pools
     on."""
     pools = t.summaries[function.name].pools
     known = t.frame.payloads
     if t.frame.function != function.name:
-        arguments = [crossed(t, a, p, domain, of_argument(p.type, (k,), {}, known, rows))
+        arguments = [crossed(t, a, p, domain, of_argument(p.type, (k,), {}, known, lying))
                      for k, (a, p) in enumerate(zip(arguments, function.parameters))]
         known = Payloads(arguments, {})
     atoms: list[ir.Atom] = []
     passed = []
     for k, (argument, p) in enumerate(zip(arguments, function.parameters)):
-        crossing = of_argument(p.type, (k,), pools, known, rows)
+        crossing = of_argument(p.type, (k,), pools, known, lying)
         packed = Packer(t.emitter, p.name, t.frame).pack(argument, p.type, domain, crossing)
         atoms += packed
         passed.append(unpack(t.emitter, p.type, domain, iter(packed), crossing))
@@ -179,20 +179,21 @@ def pooled(function: mono.Function, pools: Pools) -> list[tuple[Path, Type, str]
             for path, item in sequence_paths(p.type, (k,)) if path in pools]
 
 
-def version(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path] = NO_ROWS) -> str:
-    """Return the name of this version, which is made at the first call. Those that differ in rows are numbered."""
+def version(t: Translator, function: mono.Function, kind: str, lying: Lying = ANYHOW) -> str:
+    """Return the name of this version, which is made at the first call. Those whose arguments lie otherwise are
+    numbered."""
     names = t.versions.setdefault(function.name + kind, {})
-    if rows not in names:
-        names[rows] = name = function.name + kind + (f":{len(names) + 1}" if names else "")
+    if lying not in names:
+        names[lying] = name = function.name + kind + (f":{len(names) + 1}" if names else "")
         t.emitter.functions[name] = placeholder = ir.Function(name, (), (), ir.Block((), ()))
-        made = updated(MAKERS[kind](t, function, kind, rows), name=name)
+        made = updated(MAKERS[kind](t, function, kind, lying), name=name)
         assert t.emitter.functions[name] is placeholder
         t.emitter.functions[name] = made
-    return names[rows]
+    return names[lying]
 
 
-def host_version(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path]) -> ir.Function:
-    env, frame, params = parameters(t, function, HOST, kind, rows)
+def host_version(t: Translator, function: mono.Function, kind: str, lying: Lying) -> ir.Function:
+    env, frame, params = parameters(t, function, HOST, kind, lying)
     crossing = of_result(t.summaries[function.name].result, frame.payloads)
     inside = unrolled(function.body, Names(binders(t.program))) if kind == SEQUENTIAL else function.body
 
@@ -206,11 +207,11 @@ def host_version(t: Translator, function: mono.Function, kind: str, rows: frozen
                        origin=function.origin)
 
 
-def lifted_version(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path]) -> ir.Function:
+def lifted_version(t: Translator, function: mono.Function, kind: str, lying: Lying) -> ir.Function:
     emitter = t.emitter
     size = emitter.declare("n", "int")
     domain = free_domain(size.name)
-    env, frame, params = parameters(t, function, domain, kind, rows)
+    env, frame, params = parameters(t, function, domain, kind, lying)
     crossing = of_result(t.summaries[function.name].result, frame.payloads)
     if is_divided(t, function):
         params.append(emitter.declare("apart", "int"))
@@ -234,12 +235,12 @@ def lifted_version(t: Translator, function: mono.Function, kind: str, rows: froz
                        origin=function.origin)
 
 
-def offer(t: Translator, function: mono.Function, kind: str, rows: frozenset[Path]) -> ir.Function:
+def offer(t: Translator, function: mono.Function, kind: str, lying: Lying) -> ir.Function:
     """The version that offers activations to be run apart, and declines."""
     emitter = t.emitter
     size, done = emitter.declare("n", "int"), emitter.declare("done", "bool")
     domain = free_domain(size.name)
-    _, frame, params = parameters(t, function, domain, kind, rows)
+    _, frame, params = parameters(t, function, domain, kind, lying)
 
     def body() -> list[ir.Atom]:
         return [ir.Const(False, "bool"), *nothing_for(emitter, params_of(emitter, function.result, domain))]
@@ -250,7 +251,7 @@ def offer(t: Translator, function: mono.Function, kind: str, rows: frozenset[Pat
                        version(t, function, SEQUENTIAL), origin=function.origin)
 
 
-MAKERS: dict[str, Callable[[Translator, mono.Function, str, frozenset[Path]], ir.Function]] = {
+MAKERS: dict[str, Callable[[Translator, mono.Function, str, Lying], ir.Function]] = {
     PLAIN: host_version, SEQUENTIAL: host_version, LIFTED: lifted_version, APART: offer}
 
 
@@ -268,7 +269,7 @@ def outside(t: Translator, frame: Frame,
 
 
 def parameters(t: Translator, function: mono.Function, domain: Domain, kind: str,
-               rows: frozenset[Path]) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
+               lying: Lying) -> tuple[dict[str, Value], Frame, list[ir.Param]]:
     """Return the parameters' values, the frame that knows them, and all parameters that are passed: pools come last."""
     summary = t.summaries[function.name]
     last: list[ir.Param] = []
@@ -280,7 +281,7 @@ def parameters(t: Translator, function: mono.Function, domain: Domain, kind: str
     env: dict[str, Value] = {}
     params: list[ir.Param] = []
     for k, p in enumerate(function.parameters):
-        crossing = of_argument(p.type, (k,), summary.pools, Payloads([], pools), rows)
+        crossing = of_argument(p.type, (k,), summary.pools, Payloads([], pools), lying)
         names = params_of(t.emitter, p.type, domain, crossing, p.name)
         env[p.name] = unpack(t.emitter, p.type, domain, received(names), crossing)
         params += names

@@ -1,4 +1,6 @@
-"""Arguments that cross as rows: sequences that are all of their payload, one after another, at every call of a version.
+"""Arguments that need not be copied to cross: for how they lie there are versions of a function.
+
+Rows: sequences that are all of their payload, one after another, at every call of a version.
 
 A version of a function takes a sequence as bounds into a payload, since it may be any part of one; elements are then
 found through these bounds, and a space for them needs a scan. A graph, or a matrix, is mostly passed on unchanged
@@ -9,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nessie.base.types import Pair, Seq, Type
-from nessie.flatten.calls.boundary import arrays_only
+from nessie.base.types import Pair, Seq, Type, is_scalars
+from nessie.flatten.calls.boundary import all_arrays, arrays_only
+from nessie.flatten.calls.crossing import Lying
+from nessie.flatten.translator import Translator
 from nessie.flatten.values.domains import HOST, Domain
 from nessie.flatten.values.values import Both, Sequence, Value
 from nessie.lambda_cu import nodes as ir
@@ -20,13 +24,28 @@ from nessie.mono.analysis.summaries import Pools, Summary, named
 from nessie.mono.walk import binders_of, expressions
 
 
-def rows_among(function: mono.Function, summary: Summary, arguments: list[Value], domain: Domain) -> frozenset[Path]:
-    """Return the paths to the arguments' sequences that may cross as rows: of parameters into which neither results nor
+def lying_of(t: Translator, function: mono.Function, arguments: list[Value], domain: Domain) -> Lying:
+    """Return how the arguments lie that a version of the function may take so: those into which neither results nor
     pooled parameters are bounds."""
-    unchanged = passed_on(function, summary) - {path[0] for path in named(summary)}
-    return frozenset([path for k, (p, value) in enumerate(zip(function.parameters, arguments, strict=True))
-                      if k in unchanged and not is_pooled(k, summary.pools) and all_stored(value)
-                      for path in rows_in(value, p.type, (k,), domain)])
+    summary, free = t.summaries[function.name], set(range(len(arguments)))
+    free -= {path[0] for path in named(summary)} | {k for k in free if is_pooled(k, summary.pools)}
+    unchanged = free & passed_on(function, summary)
+    given = list(enumerate(zip(function.parameters, arguments, strict=True)))
+    return Lying(frozenset([path for k, (p, value) in given if k in unchanged and all_stored(value)
+                            for path in rows_in(value, p.type, (k,), domain)]),
+                 frozenset([path for k, (p, value) in given if k in free and not t.recursion
+                            for path in halves_in(value, p.type, (k,), domain)]))
+
+
+def halves_in(value: Value, type_: Type, path: Path, domain: Domain) -> Iterator[Path]:
+    match value, type_:
+        case Both(a, b), Pair(first, second):
+            yield from halves_in(a, first, (*path, 0), domain)
+            yield from halves_in(b, second, (*path, 1), domain)
+        case Sequence(), Seq(item):
+            covers = value.covers and value.home is domain and is_scalars(item)
+            if covers and len(value.leaves) == 2 and all([all_arrays(leaf) for leaf in value.leaves]):
+                yield path
 
 
 def passed_on(function: mono.Function, summary: Summary) -> set[int]:
