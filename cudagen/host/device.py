@@ -40,12 +40,14 @@ Scalar = int | float | bool | str
 @dataclass(eq=False)
 class Array:
     """`length` elements of `base` in a device's memory; `buffer` is the device's own affair. `uses`: how many
-    places of the host level hold it. `last`: the last element, if that is known without a look into memory."""
+    places of the host level hold it. `last`: the last element, if that is known without a look into memory; `few`: all
+    of them, if they have been read."""
     base: str
     length: int
     buffer: Any
     uses: int = 0
     last: Scalar | None = None
+    few: np.ndarray[Any, Any] | None = None
 
 
 Held = Scalar | Array
