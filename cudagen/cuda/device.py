@@ -71,9 +71,10 @@ class Gpu(Launches):
                                               for plan in self.built.plans})
         self.driver, self.costs = driver, driver.costs
         self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
-        self.interrupt_address, self.interrupt_word = driver.interrupt_word()
+        self.interrupt_address, word = driver.interrupt_word()
+        self.interrupt_word = memoryview(word)          # which is quicker to look at
         self.unread = False             # kernels that may record a failure have been launched since then
-        self.clean = False              # the board is as a run begins with it, as far as it has been read
+        self.clean = False              # the board is as a run begins with it, without a failure, as far as it is read
         self.lasts: list[tuple[Array, int]] = []        # whose last elements stand in cells, which nobody has read
         self.memory = DeviceMemory(driver, limit)
         self.set_board(Board(self.memory, len(ERROR_WORDS), max((plan.cells for plan in built.plans), default=0)))
@@ -97,7 +98,7 @@ class Gpu(Launches):
     def failure(self) -> int:
         if self.unread:
             self.cells(0)
-        return super().failure()
+        return NO_FAILURE if self.clean else super().failure()
 
     def cells(self, count: int) -> list[int]:
         """So many cells as the last launch has left them: 0 if any has failed, after which kernels do nothing. Last

@@ -165,9 +165,14 @@ class Host:
             activation = self.stack[-1]
             instruction = activation.code.instructions[activation.at]
             activation.at += 1
-            if isinstance(instruction, Give):
+            if isinstance(instruction, Launch):
+                self.stats.steps += 1
+                self.launch(instruction, activation.frame)
+                self.drop(instruction.dead, activation.frame)
+            elif isinstance(instruction, Give):
                 self.look(())                   # while the stack says where the function's kernels were launched
-                results = [self.value(operand, activation.frame) for operand in instruction.results]
+                frame = activation.frame
+                results = [frame[r] if isinstance(r, int) else r.value for r in instruction.results]
                 for result in results:
                     hold(result)
                 self.drop(instruction.dead, activation.frame)
@@ -187,9 +192,6 @@ class Host:
         frame = activation.frame
         self.stats.steps += not isinstance(instruction, MOVING)
         match instruction:
-            case Launch(dead=dead):
-                self.launch(instruction, frame)
-                self.drop(dead, frame)
             case Compute(result, _, _, dead):
                 value = self.compute(instruction, frame)
                 if result is not None:
@@ -263,7 +265,8 @@ class Host:
         most = self.calls.beyond(code.name, len(self.stack))
         if most is not None:
             raise self.error(too_deep(most), origin, self.limits.hints.depth)
-        self.check_stack(origin)
+        if self.waiting:
+            self.check_stack(origin)
         frame: Frame = [None] * code.slots
         self.assign(code.parameters, arguments, frame)
         self.stack.append(Activation(code, frame, 0, results, origin))
@@ -276,7 +279,7 @@ class Host:
         used = self.limits.held + self.waiting
         if memory is None:                      # the stack lies where arrays do
             memory, used = self.limits.memory, used + self.device.used()
-        if memory is not None and self.waiting and used + ACTIVATION > memory:
+        if memory is not None and used + ACTIVATION > memory:
             raise self.error(out_of_memory(ACTIVATION, used, memory), origin, self.limits.hints.memory)
         if most is not None and self.waiting > most:
             raise self.error(f"recursion takes more than {most:,} bytes, {self.depth():,} calls deep", origin,
@@ -291,8 +294,9 @@ class Host:
         """Into empty slots. What nobody reads is freed, unless something else holds it."""
         for slot, value in zip(results, values, strict=True):
             if slot is not None:
-                hold(value)
                 frame[slot] = value
+                if isinstance(value, Array):
+                    value.uses += 1
             elif isinstance(value, Array) and value.uses == 0:
                 self.device.free(value)
 
@@ -306,7 +310,8 @@ class Host:
     def drop(self, dead: Slots, frame: Frame) -> None:
         for slot in dead:
             value, frame[slot] = frame[slot], None
-            self.unhold(value)
+            if isinstance(value, Array):
+                self.unhold(value)
 
     def unhold(self, value: Held) -> None:
         if isinstance(value, Array):

@@ -23,7 +23,8 @@ CASES = {
                                  "in r[1] ++ r[0]", False),
     "one part new": ("if #s < 2 then s else let a = {e + 1 : e in drop(s, 2) | e > 2}; "
                      "r = {go(v) : v in [a, take(s, #s / 2)]} in r[0] ++ r[1]", False),
-    "all see one": ("if #s < 2 then s else let r = {go(drop(s, min(#s, i + 1))) : i in [0:3]} in r[0] ++ take(s, 1) ++ r[2]",
+    "all see one": ("if #s < 2 then s else let r = {go(drop(s, min(#s, i + 1))) : i in [0:3]} "
+                    "in r[0] ++ take(s, 1) ++ r[2]",
                     False),
     "all results are new": (f"if #s < 2 then s ++ [7] else {HALVES}; r = {{go(v) : v in [a, b]}} in r[0] ++ r[1]",
                             False),
@@ -36,16 +37,19 @@ CASES = {
                  True),
 }
 TYPED = {
-    "pairs": ("[(int, float)]", f"""function pairs(s) : [(int, float)] -> [(int, float)] = if #s < 2 then s
-        else let (p, x) = s[#s / 2]; a = {{(q, y) in s | q < p}}; b = {{(q, y) in s | q > p}}; r = {{pairs(v) : v in [a, b]}}
+    "pairs": ("[(int, float)]", """function pairs(s) : [(int, float)] -> [(int, float)] = if #s < 2 then s
+        else let (p, x) = s[#s / 2];
+             a = {(q, y) in s | q < p}; b = {(q, y) in s | q > p};
+             r = {pairs(v) : v in [a, b]}
         in r[0] ++ [(p, x)] ++ r[1];
-        function main(s) : [int] -> [(int, float)] = pairs({{(e, float(e)) : e in s}});"""),
+        function main(s) : [int] -> [(int, float)] = pairs({(e, float(e)) : e in s});"""),
     "sequences": ("[[int]]", """function go(s) : [[int]] -> [[int]] = if #s < 2 then s
-        else let p = #s[0]; a = {e in s | #e < p}; b = {e in s | #e > p}; m = {e in s | #e == p}; r = {go(v) : v in [a, b]}
+        else let p = #s[0]; a = {e in s | #e < p}; b = {e in s | #e > p}; m = {e in s | #e == p};
+             r = {go(v) : v in [a, b]}
         in r[0] ++ m ++ r[1];
         function main(s) : [int] -> [[int]] = go({[0:e] : e in s});"""),
-    "two arguments": ("[int]", """function merge(a, b) : ([int], [int]) -> [int] = if #a == 0 then b else if #b == 0 then a
-        else let p = a[#a / 2];
+    "two arguments": ("[int]", """function merge(a, b) : ([int], [int]) -> [int] =
+        if #a == 0 then b else if #b == 0 then a else let p = a[#a / 2];
              r = {merge(x, y) : x in [{e in a | e < p}, {e in a | e > p}]; y in [{e in b | e < p}, {e in b | e > p}]}
         in r[0] ++ {e in a | e == p} ++ {e in b | e == p} ++ r[1];
         function main(s) : [int] -> [int] = merge({e in s | evenp(e)}, {e in s | oddp(e)});"""),
@@ -60,7 +64,8 @@ EVERY = ["reference none", "reference ilp", "loops ilp", "cpu3 ilp", *(["cudasim
 def program(name: str, target: str) -> Compiled:
     body, _ = CASES[name]
     return Compiled(f"function go(s) : [int] -> [int] = {body};\n"
-                    "function main(s) : [int] -> [int] = flatten({go(v) : v in [s, drop(s, 3), [] int]});", target=target)
+                    "function main(s) : [int] -> [int] = flatten({go(v) : v in [s, drop(s, 3), [] int]});",
+                    target=target)
 
 
 @pytest.mark.parametrize(("name", "target"), list(itertools.product(CASES, ("cpu", "cuda"))))
