@@ -58,9 +58,10 @@ class Ending:
 
 def packed_result(t: Translator, exp: mono.Exp, type_: Type, env: Values, domain: Domain,
                   crossing: Crossing) -> list[ir.Atom]:
-    """Return the names in which the value of a lifted function's body crosses."""
+    """Return the names in which the value of a lifted function's body crosses. CPUs, where a launch costs little, copy
+    the parts of rows one by one."""
     packer = Packer(t.emitter)
-    if not (isinstance(type_, Seq) and is_scalars(type_.element) and isinstance(crossing, Carried)):
+    if t.recursion or not (isinstance(type_, Seq) and is_scalars(type_.element) and isinstance(crossing, Carried)):
         return packer.pack(t.value(exp, env, domain, "a"), type_, domain, crossing)
     end = ending(t, exp, env, domain, "a")
     if not end.postponed:
