@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from built import counting_device
+from built import counting_device, execute
 from cuda_programs import SPACES, skeletons
 from executors import Compiled
 from kernel_runs import BASES, program_of
@@ -21,6 +21,7 @@ from test_skeletons import cuda_kernel, numbers
 
 from nessie.base.source import Source
 from nessie.base.system.deep import run_deep
+from nessie.base.values import flatten_value
 from nessie.cudagen.cuda import cuda
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.counted import counted
@@ -376,3 +377,43 @@ def row(kernel: KernelCounts, access: Access, unit: str) -> list[str]:
     numbers = (access.lanes, getattr(access, unit), getattr(access, f"least_{unit}"))
     return [access.launched.removeprefix(f"{kernel.name}_"), of, str(access.requests),
             *[f"{number / access.requests:.1f}" for number in numbers]]
+
+
+# The host -----------------------------------------------------------------------------------------
+
+
+REPEATED = {"map": "{x + x : x in v}", "scan": "plus_scan(v)", "filter": "{x in v | x > 3}"}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_what_runs_again_takes_one_launch_and_no_fill(name: str) -> None:
+    compiled = Compiled(f"function main(v) : [int] -> [int] = {REPEATED[name]};", target="cudasim")
+    program = compiled.executable("ilp")
+    device = counting_device(program)
+    arguments = [flatten_value(list(range(5000)), compiled.signature[0][0])]
+    execute(program, arguments, device)
+    device.driver.calls.clear()
+    execute(program, arguments, device)
+    calls = total_calls(kernel_counts(device.built, device.driver))
+    assert (calls["launches"], calls["fills"], calls["allocations"]) == (1, 0, 0)
+
+
+def driver_calls(path: str, call: str) -> int:
+    """Launches, fills, reads and allocations of the call and of the data that it makes."""
+    target = CountingTarget()
+    target.world.write = lambda text: None
+
+    def run() -> None:
+        session = Session(target)
+        for form in ((EXAMPLES / path).read_text("utf-8"), f"{call};"):
+            target.clear()
+            for outcome in session.run(Source(path, form)):
+                assert not isinstance(outcome, Exception), outcome
+    run_deep(run)
+    calls = total_calls(target.counts())
+    return sum(calls[what] for what in ("launches", "fills", "reads", "allocations"))
+
+
+def test_a_recursion_asks_the_driver_for_little() -> None:
+    """Of quicksort's seventeen levels each takes five launches and three reads."""
+    assert driver_calls("quicksort.nesl", "quicksort({mod(i * 7919, 10007) : i in [0:2048]})") <= 150
