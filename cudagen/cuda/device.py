@@ -72,7 +72,7 @@ class Gpu(Launches):
         self.driver, self.costs = driver, driver.costs
         self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
         self.interrupt_address, word = driver.interrupt_word()
-        self.interrupt_word = memoryview(word)          # which is quicker to look at
+        self.interrupt_word = word.data                  # which is quicker to look at
         self.unread = False             # kernels that may record a failure have been launched since then
         self.clean = False              # the board is as a run begins with it, without a failure, as far as it is read
         self.lasts: list[tuple[Array, int]] = []        # whose last elements stand in cells, which nobody has read

@@ -333,7 +333,8 @@ class Host:
 
     def launch(self, instruction: Launch, frame: Frame) -> None:
         origin = instruction.origin
-        self.poll(origin)
+        if self.device.interrupted or self.deadline.passed():
+            self.poll(origin)
         if self.unread and not self.unread.isdisjoint(a for a in instruction.arguments if isinstance(a, int)):
             self.look(origin)
         arguments = [frame[a] if isinstance(a, int) else a.value for a in instruction.arguments]
@@ -348,8 +349,9 @@ class Host:
         found = self.guarded(self.device.launch, origin, instruction.kernel, arguments, spare(instruction, arguments))
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(instruction.results, found, frame)
-        self.unread.update([slot for slot, value in zip(instruction.results, found, strict=True)
-                            if slot is not None and not isinstance(value, Array)])
+        for slot, value in zip(instruction.results, found, strict=True):
+            if slot is not None and not isinstance(value, Array):
+                self.unread.add(slot)
 
     def failure_is_awaited(self) -> bool:
         """Is it to be known before the next launch whether the last has failed? Where kernels skip themselves, only if
