@@ -2,9 +2,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from amounts import examples
 from executors import Compiled, Failed, agree, outcome
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.lambda_cu import nodes as ir
@@ -124,3 +129,38 @@ def test_where_all_results_are_new_nothing_is_compared() -> None:
     for function in functions_of(program("all results are new", "cuda")):
         [outer] = [s for s in function.body.statements if isinstance(s, ir.Branch)]
         assert not [s for s in scope.statements(outer.then) if isinstance(s, ir.Branch)]
+
+
+# Random recursions ------------------------------------------------------------------------------
+
+
+@st.composite
+def recursions(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
+    """A function that divides what it is given in some way, three deep, and puts something together of the results."""
+    def one(*texts: str) -> str:
+        found: str = draw(st.sampled_from(texts))
+        return found
+
+    def end(depth: int) -> str:
+        parts = ["r[0]", "r[1]", "r[0]", "r[1]", "m", "s", "[p]", "take(r[1], #r[1] / 2)", "{12 / e : e in m}"]
+        whole = " ++ ".join(draw(st.lists(st.sampled_from(parts), min_size=1, max_size=4)))
+        test = one("", "#r[0] < 2", "p < 3", "k == 1") if depth else ""
+        return f"if {test} then {end(0)} else {end(0)}" if test else whole
+
+    part = ("{e in s | e < p}", "{e in s | e > p}", "take(s, #s / 2)", "drop(s, #s / 2)", "{e + 1 : e in s}", "s", "m")
+    base = one("s", "s", "s ++ [k]", "[] int", "reverse(s)", "take(s, min(#s, 1))")
+    parts = ", ".join([one(*part), one(*part), *([one(*part)] if one("", "three") else [])])
+    return f"""function go(k, s) : (int, [int]) -> [int] = if k == 0 or #s < 2 then {base}
+      else let p = s[#s / 2]; m = {{e in s | e == p}}; r = {{go(k - 1, v) : v in [{parts}]}} in {end(1)};
+    function main(s) : [int] -> [int] = {one("go(3, s)", "flatten({go(3, v) : v in [s, drop(s, #s / 3), s]})")};"""
+
+
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@given(recursions(), st.lists(st.integers(0, 9), max_size=12))
+def test_random_recursions(source: str, values: list[int]) -> None:
+    for target in ("cpu", "cuda"):
+        compiled = Compiled(source, target=target)
+        expected = outcome(compiled, "interpreter", [values])
+        for executor in ("reference ilp", "loops ilp" if target == "cpu" else EVERY[-1]):
+            found = outcome(compiled, executor, [values])
+            assert agree(expected, found), f"{executor}, {target}: {found}, not {expected}"
