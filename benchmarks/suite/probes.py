@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import nessie
 from nessie.base.records import dataclass
 
-SIZES = (30_000, 3_000_000)
+SIZES = (30_000, 300_000, 3_000_000)
 TABLES = (3_000, 100_000, 1_000_000, 10_000_000)        # elements that are read or written anywhere
 MANY = 1_000_000
 LENGTHS = (4, 20, 300)                                  # of rows, on average
