@@ -52,7 +52,8 @@ SMALL = 0.3
 JUMPS = {"free": "lines elsewhere", "chained": "lines elsewhere that the next ones wait for",
          "stored": "lines elsewhere that are written"}
 FEATURES = {
-    "launches": "launches", "cold": "launches that find nothing in caches", "words": "arguments and results",
+    "launches": "launches", "changes": "launches after another kernel's",
+    "cold": "launches that find nothing in caches, in part or whole", "words": "arguments and results",
     "phases": "phases", "woken": "phases on several threads", "handed": "work handed to Python's threads",
     "fills": "arrays that are filled first", "filled": "bytes filled", "copied": "bytes copied",
     "libraries": "sorts of NumPy's", "library": "their elements, times their logarithm",
@@ -60,9 +61,10 @@ FEATURES = {
     "quotients": "divisions of ints", "divisions": "divisions of floats", "exponentials": "exp and ln",
     "functions": "sin and its kin", "loads": "loads", "stores": "stores", "conditions": "conditional branches",
     "calls": "calls", "atomics": "atomic operations",
-    "vector": "operations on vectors", "vector_divisions": "divisions of vectors",
-    "vector_exponentials": "exp and ln of vectors", "vector_functions": "sin and its kin of vectors",
-    "vector_loads": "loads of vectors", "vector_stores": "stores of vectors", "shuffles": "shuffles",
+    "vector": "operations on vectors", "vector_products": "multiplications of vectors of ints",
+    "vector_divisions": "divisions of vectors", "vector_exponentials": "exp and ln of vectors",
+    "vector_functions": "sin and its kin of vectors", "vector_loads": "loads of vectors",
+    "vector_stores": "stores of vectors", "shuffles": "shuffles",
     "compressed": "vectors whose survivors are put together", "gathered": "lanes that are gathered",
     "scattered": "lanes that are scattered", "bulks": "calls of memset and memcpy", "run": "bytes that these move",
     "idle": "cycles for which a round waits for the one before", "turns": "branches that went another way",

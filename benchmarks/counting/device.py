@@ -31,7 +31,7 @@ KINDS, CACHES = ("stream", "free", "chained", "stored", "alone"), ("l1", "l2", "
 EVENTS = (*[f"{kind}_{cache}" for kind in KINDS for cache in CACHES], "pages", "far_pages", "turns", "run")
 MISSING = [number for number, name in enumerate(EVENTS) if name.endswith(("_l2", "_l3", "_far"))]
 FEW = 64                        # chunks that are told apart
-FORGOTTEN = 8192                # lines from beyond the first cache after which a launch finds nothing that it left
+FORGOTTEN = 16384               # lines from beyond the second cache after which it has nothing that was there before
 
 
 @lru_cache(maxsize=1)
@@ -67,6 +67,7 @@ class Counting(Cpu):
         self.counting = False
         self.found: dict[str, Counter[str]] = defaultdict(Counter)
         self.here: Counter[str] = Counter()             # of this launch
+        self.last = ""                                  # the kernel of the launch before
         self.moved = 0.0                                # lines so far
         self.moved_before: dict[str, float] = {}        # when a kernel was last launched
         for launcher in self.launchers.values():
@@ -128,7 +129,8 @@ class Counting(Cpu):
 
     def launch(self, kernel: str, arguments: Sequence[Any], spare: Container[int] = ()) -> list[Any]:
         gone = self.moved - self.moved_before.get(kernel, -FORGOTTEN)
-        self.here = Counter(launches=1, cold=int(gone >= FORGOTTEN))
+        self.here = Counter(launches=1, changes=int(kernel != self.last), cold=min(1.0, gone / FORGOTTEN))
+        self.last = kernel
         results = super().launch(kernel, arguments, spare)
         self.here["words"] = len(arguments) + len(results)
         if self.counting:

@@ -17,6 +17,7 @@ from nessie.base.records import dataclass
 
 FREE, CHAINED, STORED = 1, 2, 3         # kinds of accesses (machine.c)
 COUNTS = "hook.counts"
+AT_ONCE = 4                             # instructions a cycle, if none waits
 LABEL = re.compile(r'(?:"[^"]+"|[\w.$-]+):')
 POINTER = re.compile(rf"ptr (?:\w+ )*({NAME})")
 POINTERS = re.compile(rf"<(\d+) x ptr> (?:\w+ )*({NAME})")
@@ -109,7 +110,7 @@ class Hooks:
                 self.watch(instruction, CHAINED if instruction.name in waiting else FREE)
                 self.lines.append(instruction.text)
             around = round_cycles(block)
-            self.blocks.append(found | Counter(round=around, idle=max(0.0, around - sum(found.values()) / 4)))
+            self.blocks.append(found | Counter(idle=max(0.0, around - sum(found.values()) / AT_ONCE)))
         return "\n".join([*self.lines, "}\n"])
 
     def emit(self, value: str) -> str:

@@ -2,13 +2,13 @@
 
    An access is in the line of its site's access before, or it looks for its line in caches, each of which forgets what
    was used least recently, and in memory. It is one of a stream if its line is near that before it, or as far from it
-   as that was from the one before: processors fetch such lines ahead. A branch goes as the best of three predictions
-   says, of those for this site so far: as it mostly went, as it went after the same branches of late, or as many times
-   the same way as the last time. */
+   as that was from the one before: processors fetch such lines ahead. A branch is predicted by votes: how it went at this
+   site after the same last few branches, for several numbers of these; votes that were not clear or wrong learn. */
 #include <stdint.h>
 #include <string.h>
 
-enum { LINE = 6, PAGE = 12, SITES = 1 << 18, PATHS = 1 << 14, NEAR = 2, STRIDE = 32, LEVELS = 4, SURE = 2 };
+enum { LINE = 6, PAGE = 12, SITES = 1 << 18, NEAR = 2, STRIDE = 32, LEVELS = 4 };
+enum { TABLES = 8, VOTES = 14, MOST = 63, SURE = 40 };
 enum { STREAM, KINDS = 4 };             /* then what hooks.py says: free, chained, stored */
 enum { ALONE = KINDS * LEVELS, PAGES = ALONE + LEVELS, TURNS = PAGES + 2, BYTES, ALL };
 
@@ -18,10 +18,9 @@ static int64_t first[64 * 12], second[1024 * 16], third[32768 * 16], pages[16 * 
 static Cache caches[] = {{12, 64, first}, {16, 1024, second}, {16, 32768, third}};
 static Cache tables[] = {{6, 16, pages}, {16, 256, more_pages}};
 static int64_t lines[SITES], strides[SITES], last_page;
-static uint8_t usual[SITES], after[PATHS], sure[SITES], way[SITES];
-static int32_t same[SITES], last_same[SITES];
-static int16_t right[SITES][3];
-static uint32_t path;
+static const int histories[TABLES] = {0, 2, 4, 8, 14, 24, 40, 64};
+static int8_t weights[TABLES][1 << VOTES];
+static uint64_t history;
 static int turned;                      /* and nothing has been waited for since */
 
 /* Lines by kind and by the cache that has them, or memory; those that are waited for alone, since a branch before them
@@ -63,24 +62,18 @@ void hook_run(int64_t address, int64_t bytes, int32_t site, int32_t kind) {
 }
 
 void hook_branch(int8_t taken, int32_t site) {
-    uint8_t *here = &after[(path ^ (site * 0x9E3779B1u >> 12)) % PATHS];
-    int ends = sure[site] >= SURE && same[site] == last_same[site];
-    int told[3] = {usual[site] > 1, *here > 1, way[site] ^ ends};
-    int best = 0;
-    for (int k = 1; k < 3; k++) if (right[site][k] > right[site][best]) best = k;
-    if (told[best] != taken) {
-        hook_found[TURNS]++;
-        turned = 1;
+    int8_t *votes[TABLES];
+    int sum = 0;
+    for (int k = 0; k < TABLES; k++) {
+        uint64_t path = histories[k] < 64 ? history & ((1ULL << histories[k]) - 1) : history;
+        uint64_t mixed = (path * 0x9E3779B97F4A7C15u ^ (uint64_t) site * 0xC2B2AE3D27D4EB4Fu) * 0x165667B19E3779F9u;
+        votes[k] = &weights[k][mixed >> (64 - VOTES)];
+        sum += *votes[k];
     }
-    for (int k = 0; k < 3; k++) right[site][k] += (told[k] == taken) * 8 - right[site][k] / 64;
-    usual[site] += taken ? usual[site] < 3 : -(usual[site] > 0);
-    *here += taken ? *here < 3 : -(*here > 0);
-    path = path << 1 | taken;
-    if (taken == way[site]) {
-        same[site]++;
-        return;
-    }
-    if (same[site] == 0) way[site] = taken;             /* twice the other way */
-    sure[site] = same[site] == last_same[site] ? sure[site] + (sure[site] < 3) : 0;
-    last_same[site] = same[site], same[site] = 0;
+    int wrong = (sum >= 0) != taken;
+    hook_found[TURNS] += wrong;
+    turned |= wrong;
+    if (wrong || (-SURE <= sum && sum <= SURE))
+        for (int k = 0; k < TABLES; k++) *votes[k] += taken ? *votes[k] < MOST : -(*votes[k] > -MOST);
+    history = history << 1 | taken;
 }
