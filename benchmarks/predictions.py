@@ -48,13 +48,13 @@ PATIENCE = 1.0
 WITHIN = (1.5, 2.0)
 NARROWINGS = 20                 # rounds of the fit
 NEAR = 0.4                      # logarithm of a ratio below which all kernels count alike
-SMALL = 0.3
+SMALL = 0.6
 JUMPS = {"free": "lines elsewhere", "chained": "lines elsewhere that the next ones wait for",
          "stored": "lines elsewhere that are written"}
 FEATURES = {
-    "launches": "launches", "changes": "launches after another kernel's",
-    "cold": "launches that find nothing in caches, in part or whole", "words": "arguments and results",
-    "phases": "phases", "woken": "phases on several threads", "handed": "work handed to Python's threads",
+    "launches": "launches", "cold": "launches that find nothing in caches, or part of a launch",
+    "words": "arguments and results", "phases": "phases", "woken": "phases on several threads",
+    "handed": "work handed to Python's threads",
     "fills": "arrays that are filled first", "filled": "bytes filled", "copied": "bytes copied",
     "libraries": "sorts of NumPy's", "library": "their elements, times their logarithm",
     "scalar": "operations on ints", "floats": "operations on floats", "products": "multiplications of ints",
@@ -179,7 +179,8 @@ Prices = np.ndarray[Any, Any]
 
 def fitted(kernels: Sequence[Kernel]) -> Prices:
     """The prices that make relative errors least, of kernels that are far off less than of those that are near. A
-    price that few kernels tell is rather small (SMALL)."""
+    price that few kernels tell is rather small (SMALL). Together they are such that half of the kernels are predicted
+    to take more than they do."""
     rows = np.array([[kernel.features[name] / kernel.seconds for name in FEATURES] for kernel in kernels])
     scale = np.maximum(rows.max(axis=0), 1e-300)
     rows, weights = rows / scale, np.ones(len(rows))
@@ -188,7 +189,7 @@ def fitted(kernels: Sequence[Kernel]) -> Prices:
                          np.append(weights, np.zeros(len(FEATURES))))
         ratios = np.maximum(rows @ prices, 1e-3)
         weights = 1 / np.sqrt(np.maximum(np.abs(np.log(ratios)), NEAR) * np.clip(ratios, 0.3, 3.0))
-    return prices / scale
+    return prices / scale / np.median(rows @ prices)
 
 
 def predicted(kernel: Kernel, prices: Prices) -> float:

@@ -67,7 +67,6 @@ class Counting(Cpu):
         self.counting = False
         self.found: dict[str, Counter[str]] = defaultdict(Counter)
         self.here: Counter[str] = Counter()             # of this launch
-        self.last = ""                                  # the kernel of the launch before
         self.moved = 0.0                                # lines so far
         self.moved_before: dict[str, float] = {}        # when a kernel was last launched
         for launcher in self.launchers.values():
@@ -129,8 +128,7 @@ class Counting(Cpu):
 
     def launch(self, kernel: str, arguments: Sequence[Any], spare: Container[int] = ()) -> list[Any]:
         gone = self.moved - self.moved_before.get(kernel, -FORGOTTEN)
-        self.here = Counter(launches=1, changes=int(kernel != self.last), cold=min(1.0, gone / FORGOTTEN))
-        self.last = kernel
+        self.here = Counter(launches=1, cold=min(1.0, gone / FORGOTTEN))
         results = super().launch(kernel, arguments, spare)
         self.here["words"] = len(arguments) + len(results)
         if self.counting:

@@ -24,8 +24,7 @@ static uint64_t history;
 static int turned;                      /* and nothing has been waited for since */
 
 /* Lines by kind and by the cache that has them, or memory; those that are waited for alone, since a branch before them
-   went another way; misses of both tables of pages;
-   branches that went another way; bytes that were filled or copied. */
+   went another way; misses of both tables of pages; branches that went another way; bytes filled or copied. */
 int64_t hook_found[ALL];
 
 static int has(Cache *cache, int64_t line) {
