@@ -1,12 +1,16 @@
 """Places in the source, and errors that show them to the user."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from nessie.base.records import dataclass
 
 SHOWN = 160                     # characters of a line that are shown with an error
 SHOWN_CALLS = 3                 # calls leading to an error that are shown
+# Characters that a terminal may obey: all control characters but newline and tab, and what turns the direction of text.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+UNSEEN = "\ufffd"               # stands for such a character in an error
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ class NessieError(Exception):
         parts = [self.message]
         parts += [span.excerpt(label) for span, label in self.places]
         parts += [f"hint: {self.hint}"] if self.hint else []
-        return "\n".join(parts)
+        return CONTROL.sub(UNSEEN, "\n".join(parts).replace("\r\n", "\n"))
 
 
 class Unsupported(NessieError):

@@ -5,6 +5,7 @@ Floats are equal within a relative 1e-9, and NaN equals NaN; anything else is eq
 from __future__ import annotations
 
 import math
+import sys
 from itertools import count
 from typing import Any
 
@@ -59,10 +60,12 @@ class Reader:
         match type_:
             case Base("int" | "float" as name):
                 return self.number(name)
+            case Base("char") if self.follows("NAME"):
+                return self.coded()
             case Base("bool" | "char" as name):
                 return self.take(name.upper())
-            case Seq(element) if element == CHAR and self.follows("STRING"):
-                return [*self.take("STRING")]
+            case Seq(element) if element == CHAR:
+                return self.string()
             case Seq(element):
                 return self.sequence(element)
             case Pair():
@@ -79,6 +82,24 @@ class Reader:
         if number is None or isinstance(number, float) != (name == "float"):
             raise NoValue
         return -abs(number) if negative else number         # the lexer returns the least int as negative
+
+    def coded(self) -> str:
+        """Read code_char(27)."""
+        self.needs(self.take("NAME") == "code_char")
+        self.take("LPAREN")
+        code = self.number("int")
+        self.needs(0 <= code <= sys.maxunicode)
+        self.take("RPAREN")
+        return chr(int(code))
+
+    def string(self) -> list[str]:
+        """Read a string, or several parts of one."""
+        characters: list[str] = []
+        while True:
+            characters += self.take("STRING") if self.follows("STRING") else self.sequence(CHAR)
+            if not self.follows("ADD"):
+                return characters
+            self.needs(self.take("ADD") == "++")
 
     def sequence(self, element: Type) -> list[Any]:
         self.take("LBRACKET")

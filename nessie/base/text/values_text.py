@@ -2,11 +2,15 @@
 
     1   -2.5   1.0e7   T   `a   "a string"   [1, 2, 3]   (1, (2, 3), 4)   point(1.0, 2.0)   fn
 
+The text reads back as the value. A character that a terminal may obey is told by its code, in a string between its
+other parts: "a" ++ [code_char(27)] ++ "b".
+
 Takes plain and flat values (base.values), also mixed. Only the shown elements of a long sequence are looked at.
 """
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -14,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.names import shown_name
+from nessie.base.source import CONTROL
 from nessie.base.types import CHAR, Base, ContentOf, Data, Fun, Pair, Seq, Type, Var, no_datatypes
 from nessie.base.values import Column, Flat, Nested, Record, text_of
 
@@ -61,7 +66,8 @@ def show_scalar(value: Any, base: str, digits: int = 15) -> str:
         case "bool":
             return "T" if value else "F"
         case _:
-            return "`" + (value if isinstance(value, str) else chr(value))
+            character = value if isinstance(value, str) else chr(value)
+            return coded(character) if CONTROL.match(character) else "`" + character
 
 
 def show_float(x: float, digits: int = 15) -> str:
@@ -79,8 +85,20 @@ def show_float(x: float, digits: int = 15) -> str:
 
 def show_string(value: Any) -> str:
     text = text_of(value) if isinstance(value, Flat) else "".join(value)
+    if CONTROL.search(text) is None:
+        return quoted(text)
+    parts = [f"[{', '.join(map(coded, part))}]" if CONTROL.match(part) else quoted(part)
+             for part in re.split(f"({CONTROL.pattern}+)", text) if part]
+    return " ++ ".join(parts)
+
+
+def quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def coded(character: str) -> str:
+    return f"code_char({ord(character)})"
 
 
 def size(sequence: Any) -> int:
