@@ -10,6 +10,7 @@ after it is dropped.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
@@ -29,9 +30,11 @@ Positions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Call:
-    """A call under way: the application (None for the form that the run began with), and the body that it runs."""
+    """A call under way: the application (None for the form that the run began with), the body that it runs, and what
+    the parameters are bound to."""
     site: typed.Apply | None
     body: typed.Exp
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 class StepFailed(NessieError):

@@ -366,7 +366,7 @@ def apply_global(world: World, name: str, types: tuple[Type, ...], argument: Any
 def evaluate_body(world: World, body: typed.Exp, scope: Scope, site: typed.Apply | None) -> Any:
     """Run a function's body. Its call is recorded for errors."""
     world.charge(1)
-    world.calls.append(Call(site, body))
+    world.calls.append(Call(site, body, scope.locals))
     world.nested += 1
     if world.nested > world.depth_limit:
         raise too_deep(world)

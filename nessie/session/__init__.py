@@ -5,6 +5,7 @@
     calling         makes a call of a function a program of its own
     variables       converts a session's variables for the interpreter
     with_values     adds the failing values to the error of a failed check
+    library_calls   tells a check that fails in a function of the library as a mistake in its call
     commands        commands of the top level: describe, show, set and others
     columns         names for the columns of a function's result
     describe        describes a name

@@ -23,8 +23,9 @@ from nessie.base.system.deadline import deadline
 from nessie.base.types import Type, Var
 from nessie.base.values import Flat, Nested
 from nessie.interpreter import interpreter
-from nessie.interpreter.effects import Effects
+from nessie.interpreter.effects import Effects, StepFailed
 from nessie.interpreter.meanings import mix
+from nessie.session.library_calls import LibraryCall, library_call
 from nessie.session.variables import Variables
 from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import from_end
@@ -63,11 +64,15 @@ class Small(Variables):
 
 def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], environment: Environment,
                 seed: int) -> NessieError:
-    """The error of this expression, with the failing values if they are found soon."""
-    if not CHECKED.fullmatch(error.message) or not error.places:
+    """The error of this expression, as that of the library's function in which it has happened, and with the failing
+    values if they are found soon."""
+    if not CHECKED.fullmatch(error.message):
         return error
-    told = copy(error)
-    told.hint = error.hint or from_end(error.places[0][0])
+    told, call = copy(error), library_call(error.span, exp, environment)
+    if call is not None:
+        told.message, told.hint = call.message(error.message), error.hint or call.hint
+    elif error.span is not None:
+        told.hint = error.hint or from_end(error.span)
     defined = environment.program
     world = Brief(environment.library, dict(defined.functions), dict(defined.datatypes),
                   Small(dict(values), environment), Effects(printing_nothing), DEPTH, mix(seed),
@@ -78,13 +83,30 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
             interpreter.run(typed.Program((definition,)), world)
         except NessieError as again:
             if again.message == error.message and is_same(error, again, world):
-                (span, label), (_, found) = error.places[0], again.places[0]
-                written = squeezed(span.source.text[span.start:span.end])
-                parts = [part for part in (with_rows(label, world.elements), found)
-                         if part and squeezed(part) != written]
-                calls = called_from((span,), [call.site.origin for call in reversed(world.calls) if call.site])
-                told.places = ((span, ": ".join(parts)), *(error.places[1:] or places(calls)[1:]))
+                add_values(told, again, world, call)
     return told
+
+
+def add_values(error: NessieError, again: NessieError, world: interpreter.World, call: LibraryCall | None) -> None:
+    """Add to the error what the interpreter has found out about it, and about the call of the library around it."""
+    label, found = (error.places[0][1], again.places[0][1]) if error.places else ("", "")
+    inside = isinstance(again, StepFailed) and len(again.at[1]) > len(world.elements)
+    if call is not None and (again.message != error.message or not inside):
+        label, found = "", call.values(given(world), world.widths.digits)       # not those of the library's own steps
+    if error.span is None:
+        error.message = f"{error.message.removesuffix('.')}: {found}." if found else error.message
+        return
+    written = squeezed(error.span.source.text[error.span.start:error.span.end])
+    parts = [part for part in (with_rows(label, world.elements), found) if part and squeezed(part) != written]
+    calls = called_from((error.span,), [call.site.origin for call in reversed(world.calls) if call.site])
+    error.places = ((error.span, ": ".join(parts)), *(error.places[1:] or places(calls)[1:]))
+
+
+def given(world: interpreter.World) -> Mapping[str, Any]:
+    """What the parameters are bound to of the function that the user has called last; of the only one, if none stands
+    in a text."""
+    calls = [call for call in world.calls if call.site and user_span(call.site.origin)] or world.calls[1:2]
+    return calls[-1].given
 
 
 def is_same(error: NessieError, again: NessieError, world: interpreter.World) -> bool:
@@ -92,8 +114,8 @@ def is_same(error: NessieError, again: NessieError, world: interpreter.World) ->
     twice; an error that tells its element came in the element's own thread, which calls as the interpreter does."""
     bodies = [id(call.body) for call in world.calls]
     calls: set[Span] = {span for call in world.calls if call.site and (span := user_span(call.site.origin))}
-    return (bool(again.places) and again.places[0][0] == error.places[0][0]
-            and (len(set(bodies)) == len(bodies) or error.places[0][1] != "")
+    return (again.span == error.span
+            and (len(set(bodies)) == len(bodies) or bool(error.places and error.places[0][1]))
             and all(span in calls for span, _ in error.places[1:]))
 
 

@@ -143,3 +143,21 @@ def test_what_relies_on_a_check_is_launched_after_it(mode: str) -> None:
     checks = [k for k, statement in enumerate(statements) if isinstance(statement, ir.HostLet)]
     assert checks
     assert [isinstance(statement, ir.Run) for statement in statements[max(checks) + 1:]] == [True]
+
+
+NUMBERS = [*range(3000)]
+
+
+@pytest.mark.parametrize(("body", "type_", "arguments", "moved"), [
+    ("permute(v, i)", "[int]", ([1, 2, 3], [0, 0, 2]), [2, 2, 3]),
+    ("permute(v, i)", "[int]", ([1, 2, 3], [1, 1, 1]), [1, 3, 3]),
+    ("permute_nocheck(v, i)", "[int]", ([1, 2, 3], [2, 2, 0]), [3, 2, 2]),
+    ("permute({[x, x] : x in v}, i)", "[[int]]", ([1, 2, 3], [2, 0, 2]), [[2, 2], [2, 2], [3, 3]]),
+    ("{permute(v, {mod(p + k, #v) : p in i}) : k in [0, 1]}", "[[int]]", ([1, 2, 3], [0, 0, 1]),
+     [[2, 3, 3], [1, 2, 3]]),
+    ("permute(v, {mod(p, 3) : p in i})", "[int]", (NUMBERS, NUMBERS), [2997, 2998, 2999, *NUMBERS[3:]])], ids=str)
+def test_of_equal_positions_the_last_element_stays(body: str, type_: str, arguments: tuple[list[int], list[int]],
+                                                   moved: object) -> None:
+    """On every executor; a position to which nothing moves keeps its element."""
+    program = Compiled(f"function main(v, i) : ([int], [int]) -> {type_} = {body};")
+    assert same(program, *arguments) == moved

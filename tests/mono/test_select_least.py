@@ -127,5 +127,5 @@ def test_rows_longer_than_a_chunk() -> None:
 @pytest.mark.parametrize("call", ["k_smallest(v, -1)", "k_smallest(v, 4)", "k_smallest(v, 9)"])
 def test_as_many_as_there_are(call: str) -> None:
     program = nessie.compile(f"function least(v) : [float] -> [float] = {call};")
-    with pytest.raises(nessie.NessieError, match="Bounds error"):
+    with pytest.raises(nessie.NessieError, match="Bad arguments to function K_SMALLEST"):
         program.least([3.0, 1.0, 2.0])

@@ -1,0 +1,112 @@
+"""Tells a check that fails in a function of the library as a mistake in the call that the user wrote.
+
+    k_smallest(v, 7)        Bad arguments to function K_SMALLEST.       k is 7, #v is 3
+                            hint: k_smallest(v,k) needs 0 <= k <= #v
+
+What fails is a step of the library's, with names of its own. The user has written the call: its function is found in
+the typed program, and what it needs stands in its documentation, behind `Checked:`. The message of the function's own
+check stays. A function that was given functions is not blamed for what these do.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nessie.base.records import dataclass
+from nessie.base.source import Span, user_span
+from nessie.base.types import Fun, Identity, Type, components
+from nessie.interpreter.meanings_any import text
+from nessie.typing import nodes as typed
+from nessie.typing.environment import Definitions, Environment
+from nessie.typing.node_types import pattern_names
+from nessie.typing.walk import expressions
+
+CHECKED = re.compile(r"\bChecked: (.*?)(?<!\.)\.(?=\s|$)", re.DOTALL)        # in a function's documentation
+LENGTH_OR_NAME = re.compile(r"#?\b[a-z]\w*")
+SHOWN = 30              # characters of a value that are shown
+
+
+@dataclass(frozen=True)
+class LibraryCall:
+    """A call of a function of the library: how one writes it, what it needs, its parameters' names, and the messages
+    of its own checks."""
+    name: str
+    written: str
+    needs: str
+    parameters: tuple[str, ...]
+    messages: frozenset[str]
+
+    def message(self, found: str) -> str:
+        """The message of a check that has failed in the call."""
+        return found if found in self.messages else f"Bad arguments to function {self.name.upper()}."
+
+    @property
+    def hint(self) -> str:
+        return f"{self.written} needs {self.needs}"
+
+    def values(self, given: Mapping[str, Any], digits: int) -> str:
+        """The values of the parameters and lengths that the needs mention, in their order."""
+        shown: dict[str, str] = {}
+        for name in LENGTH_OR_NAME.findall(self.needs):
+            value = given.get(name.removeprefix("#")) if name.removeprefix("#") in self.parameters else None
+            if value is not None and (told := f"is {len(value)}" if name[0] == "#" else brief(value, digits)):
+                shown[name] = told
+        return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def brief(value: Any, digits: int) -> str:
+    """The words that tell a value; of a long sequence of numbers the least and the greatest, of others none."""
+    if not isinstance(value, list) or len(value) <= SHOWN:
+        shown = text(value, digits=digits)
+        if len(shown) <= SHOWN:
+            return f"is {shown}"
+    if isinstance(value, list) and all([isinstance(element, int | float) for element in value]):
+        return f"goes from {text(min(value), digits=digits)} to {text(max(value), digits=digits)}"
+    return ""
+
+
+def library_call(place: Span | None, exp: typed.Exp, environment: Environment) -> LibraryCall | None:
+    """The call of a function of the library that stands there, in the expression or a function of the program; without
+    a place, the expression itself."""
+    if place is None:
+        return called(exp, environment)
+    bodies = [exp, *[function.body for function in environment.program.functions.values() if function.body is not None]]
+    calls = [called(e, environment) for body in bodies for e in expressions(body)
+             if isinstance(e, typed.Apply) and user_span(e.origin[:1]) == place]
+    return next((call for call in calls if call is not None), None)
+
+
+def called(exp: typed.Exp, environment: Environment) -> LibraryCall | None:
+    """The call that the expression is, if a function of the library is called that says what it needs, and that is
+    given no functions."""
+    type_ = exp.function.type if isinstance(exp, typed.Apply) and isinstance(exp.function, (typed.Name, typed.Global)) \
+        else None
+    if not isinstance(type_, Fun) or not isinstance(type_.identity, Identity):
+        return None
+    name = type_.identity.name
+    function = environment.library.function(name) if environment.program.function(name) is None else None
+    needs = CHECKED.search(environment.library.documentation(name)) if function is not None else None
+    if function is None or needs is None or name.startswith("_") or takes_functions(type_.argument):
+        return None
+    parameters = tuple([pattern.name for pattern in pattern_names(function.parameter)])
+    return LibraryCall(name, f"{name}({','.join(parameters)})", " ".join(needs[1].split()), parameters,
+                       frozenset(messages(name, environment.library, set())))
+
+
+def takes_functions(argument: Type) -> bool:
+    return any([isinstance(part, Fun) for part in components(argument)])
+
+
+def messages(name: str, library: Definitions, seen: set[str]) -> Iterator[str]:
+    """The messages of the checks in the function, and in those of the library's own that it calls."""
+    function = library.function(name)
+    if name in seen or function is None or function.body is None:
+        return
+    seen.add(name)
+    for exp in expressions(function.body):
+        match exp:
+            case typed.Apply(typed.Global("_check"), typed.Pair(_, typed.Pair(typed.String(characters), _))):
+                yield "".join(characters)
+            case typed.Global(inner) if inner.startswith("_"):
+                yield from messages(inner, library, seen)
