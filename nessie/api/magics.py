@@ -191,7 +191,7 @@ def set_options(program: Program, words: list[str]) -> None:
     """Set the options for the cells and calls that follow. NessieError if they cannot be used here."""
     options, calls, session = replace(program._options, **options_of(words)), program._calls, program._session
     before = calls.threads, calls.limits, calls.targets
-    limits = Limits(options.memory, options.depth, options.seconds, calls.limits.hints)
+    limits = Limits(options.bytes, options.depth, options.seconds, calls.limits.hints)
     calls.threads, calls.limits, calls.targets = options.threads, limits, {}
     try:
         target = calls.target(options.target)

@@ -1,6 +1,7 @@
 """The options of a program that Python has loaded."""
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -8,19 +9,19 @@ from typing import Any
 from nessie.api.values.sequences import a
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
-from nessie.base.system.limits import COUNT, SECONDS
+from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.widths import SETTINGS, Widths
 from nessie.running.targets import TARGETS
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options: `threads` of the CPU; `memory`: a limit in bytes; `depth`: a limit on recursion; `seconds`: a limit
-    for each call; `seed` of random numbers; `unchecked`: leave out run-time checks; `floats` and `ints`: the bits of
-    the program's numbers. NessieError for a wrong value."""
+    """The options: `threads` of the CPU; `memory`: a limit in bytes, or a text such as "2G"; `depth`: a limit on
+    recursion; `seconds`: a limit for each call; `seed` of random numbers; `unchecked`: leave out run-time checks;
+    `floats` and `ints`: the bits of the program's numbers. NessieError for a wrong value."""
     target: str = "cpu"
     threads: int | None = None
-    memory: int | None = None
+    memory: int | str | None = None
     depth: int | None = None
     seconds: float | None = None
     seed: int = 0
@@ -30,7 +31,8 @@ class Options:
 
     def __post_init__(self) -> None:
         check_target(self.target)
-        for name in ("threads", "memory", "depth"):
+        memory_limit(self.memory)
+        for name in ("threads", "depth"):
             value = getattr(self, name)
             if value is not None and not (is_whole(value) and COUNT.takes(value)):
                 raise wrong(name, value, COUNT.wanted)
@@ -43,12 +45,26 @@ class Options:
                 raise wrong(name, bits, "32 or 64")
 
     @property
+    def bytes(self) -> int | None:
+        return memory_limit(self.memory)
+
+    @property
     def widths(self) -> Widths:
         return Widths(self.floats, self.ints)
 
 
 def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def memory_limit(value: Any) -> int | None:
+    """The number of bytes that a limit of memory is, given as a number or as the command line takes it."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return bytes_of(value)
+    elif value is None or (is_whole(value) and BYTES.takes(value)):
+        return None if value is None else int(value)
+    raise wrong("memory", value, BYTES.wanted)
 
 
 def wrong(name: str, value: object, wanted: str) -> NessieError:

@@ -52,7 +52,7 @@ class Program:
     def __init__(self, source: Source | None = None, options: Options | None = None) -> None:
         self._options = options or Options()
         world = World(lambda text: sys.stdout.write(text), seed=self._options.seed)
-        limits = Limits(self._options.memory, self._options.depth, self._options.seconds, PYTHON)
+        limits = Limits(self._options.bytes, self._options.depth, self._options.seconds, PYTHON)
         activity = Activity()
         target = Target(self._options.target, self._options.threads, limits, world, activity=activity)
         job = Job(target=self._options.target, strict=False, widths=self._options.widths,
@@ -226,13 +226,13 @@ def shown(takes: Type | None) -> str:
     return show_scheme(takes) if takes else "nothing"
 
 
-def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | None = None, memory: int | None = None,
-         depth: int | None = None, seconds: float | None = None, seed: int = 0, unchecked: bool = False,
-         float: Literal[32, 64] = 64, int: Literal[32, 64] = 64) -> Program:
+def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | None = None,
+         memory: int | str | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
+         unchecked: bool = False, float: Literal[32, 64] = 64, int: Literal[32, 64] = 64) -> Program:
     """The program in a file (see Program). `target`: cpu, cuda, cudasim or reference; `threads` of the CPU; `memory`: a
-    limit in bytes; `depth`: a limit on recursion; `seconds`: a limit for each call; `seed` of random numbers;
-    `unchecked`: leave out run-time checks; `float`, `int`: the bits of the program's numbers, 32 or 64. NessieError if
-    the file cannot be read or the program is wrong."""
+    limit in bytes, or a text such as "2G"; `depth`: a limit on recursion; `seconds`: a limit for each call; `seed` of
+    random numbers; `unchecked`: leave out run-time checks; `float`, `int`: the bits of the program's numbers, 32 or 64.
+    NessieError if the file cannot be read or the program is wrong."""
     with as_nessie_errors():
         return Program(read_source(os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else
                                    a_text(path, "the path of a program")),
@@ -240,7 +240,7 @@ def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | No
 
 
 def compile(text: str, *, name: str = "program", target: str = "cpu", threads: int | None = None,
-            memory: int | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
+            memory: int | str | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
             unchecked: bool = False, float: Literal[32, 64] = 64, int: Literal[32, 64] = 64) -> Program:
     """The program in a text, which messages call `name`. The options are those of `load`."""
     with as_nessie_errors():

@@ -225,13 +225,20 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     # Options, and programs
     (lambda p: nessie.compile("", threads="x"), r"threads is a whole number from 1 to 10\^18, not 'x'"),  # type: ignore
     (lambda p: nessie.compile("", threads=-1), r"threads is a whole number from 1 to 10\^18, not -1"),
-    (lambda p: nessie.compile("", memory=-1), "memory is a whole number from 1 to"),
+    (lambda p: nessie.compile("", memory=-1), r"memory is a number of bytes up to 10\^18, such as 5000, 64K or 2.5G, not -1"),
+    (lambda p: nessie.compile("", memory="2X"), r"memory is a number of bytes up to .*, not '2X'"),
+    (lambda p: nessie.compile("", memory="0"), r"memory is a number of bytes up to .*, not '0'"),
+    (lambda p: nessie.compile("", memory=True), r"memory is a number of bytes up to .*, not True"),
+    (lambda p: nessie.compile("", memory=1.5), r"memory is a number of bytes up to .*, not 1.5"),     # type: ignore
+    (lambda p: nessie.read("none.txt", memory="much"), r"memory is a number of bytes up to .*, not 'much'"),
+    (lambda p: nessie.compile("function g(n) = [0:n];", memory="10k").g(10**6),
+     "out of memory: .* of 10,240 are in use.*hint: memory sets the limit"),
     (lambda p: nessie.compile("", depth=0), "depth is a whole number from 1 to"),
     (lambda p: nessie.compile("", depth="x"), "depth is a whole number from 1 to .*, not 'x'"),     # type: ignore
     (lambda p: nessie.compile("", seconds="x"), "seconds is a number of seconds up to .* not 'x'"),         # type: ignore
     (lambda p: nessie.compile("", seconds=float("nan")), "seconds is a number of seconds up to"),
     (lambda p: nessie.compile("", seconds=1e308), "seconds is a number of seconds up to"),
-    (lambda p: nessie.compile("", memory=10**19), "memory is a whole number from 1 to"),
+    (lambda p: nessie.compile("", memory=10**19), "memory is a number of bytes up to"),
     (lambda p: nessie.compile("", seed="x"), "seed is a whole number of 64 bits"),                    # type: ignore
     (lambda p: nessie.compile("", seed=2**63), "seed is a whole number of 64 bits"),
     (lambda p: nessie.compile(None), "a program is a str, not a NoneType"),                           # type: ignore
