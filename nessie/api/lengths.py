@@ -23,13 +23,13 @@ from nessie.lengths.vectors import missing_levels, vectors_for, with_floats, wit
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_type
-from nessie.typing.signatures import to_type
+from nessie.typing.signatures import concrete_type
 
 
 def parsed(session: Session, text: str) -> syntax.TypeExp:
     """The type in this text, if it is one of the program."""
     written = parse_type(Source("type", a_text(text, "a type")))
-    to_type(written, {}, session.environment, None)
+    concrete_type(written, session.environment)
     check(written)
     return written
 

@@ -16,7 +16,7 @@ from nessie.base.types import no_datatypes
 from nessie.files.files import made, open_file
 from nessie.library.library import library
 from nessie.syntax.parser import parse_type
-from nessie.typing.signatures import to_type
+from nessie.typing.signatures import concrete_type
 
 
 def read(path: str | os.PathLike[str], type: str | None = None, *, memory: int | str | None = None) -> Any:
@@ -30,7 +30,7 @@ def read(path: str | os.PathLike[str], type: str | None = None, *, memory: int |
 
 def read_value(path: str, written: str | None, memory: int | str | None) -> Any:
     wanted = None if written is None else \
-        to_type(parse_type(Source("type", a_text(written, "a type"))), {}, library(), None)
+        concrete_type(parse_type(Source("type", a_text(written, "a type"))), library())
     file = open_file(path, MemoryBudget(memory_limit(memory), PYTHON.memory))
     parameters = Parameters(f"it should be {written}", [wanted], no_datatypes)
     (type_,) = types_of([GivenArgument(path, file, file)], parameters)

@@ -21,7 +21,7 @@ from nessie.mono.copies.copies import monomorphic
 from nessie.session.calling import prepare_call
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
-from nessie.typing.signatures import to_type
+from nessie.typing.signatures import concrete_type
 
 if TYPE_CHECKING:
     from nessie.api.program import Program
@@ -167,7 +167,7 @@ def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
     if written is None and entry_.scheme.variables:
         raise NessieError(f"{asked.program[asked.function].signature} has kernels at given types only",
                           hint='give it arguments, or their type: type="[int]", type="([int], float)"')
-    type_ = None if written is None else to_type(written, {}, session.environment, None)
+    type_ = None if written is None else concrete_type(written, session.environment)
     declared = session.declared(asked.function)
     job = replace(job, lengths=written or (declared and declared.argument))
     return job, monomorphic(session.environment, entry_.name, type_).program

@@ -18,7 +18,7 @@ from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.text import show_type as show_written
 from nessie.syntax.types import tells_lengths
-from nessie.typing.signatures import to_type
+from nessie.typing.signatures import concrete_type
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def due(session: Session, function: str, count: int, asked: syntax.TypeExp | Non
                    result if result and tells_lengths(result) else None)
     check(asked)
     parts = session.parts_of(function, asked, count)
-    types: list[Type | None] = [to_type(part, {}, session.environment, None) for part in parts]
+    types: list[Type | None] = [concrete_type(part, session.environment) for part in parts]
     known = [type_ for type_ in types if type_ is not None]
     own = [type_ for type_ in wanted if type_ is not None]
     asked_type = nest_right(known, Pair)

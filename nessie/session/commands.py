@@ -22,7 +22,7 @@ from nessie.session.describe import KINDS, apropos, code, describe, entry_of
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import place, placed, quoted
 from nessie.syntax.parser import parse_type
-from nessie.typing.signatures import to_type
+from nessie.typing.signatures import concrete_type
 
 if TYPE_CHECKING:
     from nessie.session.session import Session
@@ -162,7 +162,7 @@ def mono_of(session: Session, command: syntax.Command, text: str) -> mono.Progra
     if type_text.lower() not in ("", "t", "f"):         # in NESL, t and f select one of two versions
         until = up_to(command, text)
         where = [(Span(until.source, until.end - len(type_text), until.end), "")]
-        written = to_type(parse_type(until.source, where[0][0].start), {}, session.environment, None)
+        written = concrete_type(parse_type(until.source, where[0][0].start), session.environment)
     elif function.scheme.variables:
         raise NessieError(f"{name} : {show_scheme(function.scheme.type)} has code at given types only", *place(command),
                           hint=f"name its argument's type: {name} {example_type(type_)} for example")

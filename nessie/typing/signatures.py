@@ -58,6 +58,28 @@ def to_type(written: syntax.TypeExp, variables: dict[str, Type], environment: En
     raise TypeError(written)
 
 
+def concrete_type(written: syntax.TypeExp, environment: Environment) -> Type:
+    """Convert the written type of a value. It has no variables, and is no function's."""
+    for name in names(written):
+        if len(name.name) == 1 and name.name not in BASES and environment.lookup(name.name) is None:
+            raise NessieError(f"there is no type {name.name}", *places(name.span, ""),
+                              hint=f"give a type without variables: {example(written)}, say")
+    return to_type(written, {}, environment, None)
+
+
+def example(written: syntax.TypeExp) -> str:
+    """The text of the type, with int for each type variable."""
+    if written.span is None:
+        return "int"
+    text, start = written.span.source.text, written.span.start
+    parts = []
+    for name in sorted([name.span for name in names(written) if len(name.name) == 1 and name.span is not None],
+                       key=lambda span: span.start):
+        parts += [text[start:name.start], "int"]
+        start = name.end
+    return "".join(parts) + text[start:written.span.end]
+
+
 def named_type(written: syntax.TypeName, variables: dict[str, Type], environment: Environment,
                identity: Callable[[], Type] | None) -> Type:
     name, arguments = written.name, written.arguments

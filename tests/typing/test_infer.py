@@ -101,7 +101,7 @@ ERRORS = {
     "pattern_twice": "{a: a in [1]; a in [2]};", "result": "function g(a) : int -> float = a + 1;",
     "argument": "function g(a) : [int] -> int = a + 1;", "infinite": "function g(a) = a(a);",
     "itself": "function g(a) = g;",
-    "protected": "function max(a,b) = a;", "type_variable": "datatype d(a);",
+    "protected": "function max(a,b) = a;", "type_variable": "datatype d(a);", "type_of_a_value": "(1, [] [a]);",
     "no_class": "function g(a) : a -> a :: (a in num) = a;",
     "base_type": "datatype int(float,float);", "underscore": "function _f(a,b) = a + b; _f(1,2.0);",
     "recursive_datatype": "datatype tree([tree]);", "default": "function g(a, b := 3) = a; g(1, c := 2);",

@@ -14,7 +14,7 @@ from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing.advice.messages import no_function
 from nessie.typing.environment import Entry, Environment, constructor_scheme
-from nessie.typing.signatures import to_type
+from nessie.typing.signatures import concrete_type
 
 
 def monomorphise(program: typed.Program, environment: Environment, entry: str,
@@ -23,7 +23,7 @@ def monomorphise(program: typed.Program, environment: Environment, entry: str,
     open. The program may use the definitions of the environment."""
     environment = with_definitions(environment, program)
     name = function_named(entry, program)
-    type_ = None if argument is None else to_type(argument, {}, environment, None)
+    type_ = None if argument is None else concrete_type(argument, environment)
     return monomorphic(environment, name, type_).program
 
 

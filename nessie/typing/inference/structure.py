@@ -38,7 +38,7 @@ def sequence(state: Inference, written: syntax.Sequence) -> Result:
 
 
 def empty(state: Inference, written: syntax.Empty) -> Result:
-    type_ = Seq(signatures.to_type(written.element, {}, state.environment, None))
+    type_ = Seq(signatures.concrete_type(written.element, state.environment))
     return typed.Sequence((), type_, origin=origin(written)), type_
 
 
