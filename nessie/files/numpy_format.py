@@ -119,7 +119,8 @@ def scalars(file: Reading, name: str, array: Array) -> tuple[Array, Base]:
             file.take(2 * array.nbytes)
             return characters(file.path, name, flat), CHAR
     raise NessieError(f"{file.path}: {name} has elements of type {array.dtype}; "
-                      "integers, floats, booleans and single characters can be read")
+                      "integers, floats, booleans and single characters can be read",
+                      hint="texts are read from .json, see json.dump(x.tolist())" if array.dtype.kind in "UST" else "")
 
 
 def converted(file: Reading, flat: Array, base: str) -> Array:

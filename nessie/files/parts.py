@@ -12,6 +12,7 @@ parts with their types. `nessie.arguments.types` infers the types of all argumen
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,9 +63,11 @@ class Chars:
 
 @dataclass(frozen=True)
 class Columns:
-    """A column or a flat value of the type `held`, which has a variable where nothing is held."""
+    """A column or a flat value of the type `held`, which has a variable where nothing is held. `letters`: its
+    characters may be texts, too, of one character each."""
     held: Type
     values: Any
+    letters: bool = field(default=False, kw_only=True)
 
     def likely(self) -> Sequence[Type]:
         match self.held:
@@ -76,6 +79,8 @@ class Columns:
                 return (Seq(ANY), CHAR) if self.held == STRING and is_single(self.values) else (Seq(ANY),)
             case Pair():
                 return (Pair(ANY, ANY),)
+            case Base("char") if self.letters:
+                return CHAR, Seq(ANY)
             case Data(name, arguments):
                 return (Data(name, (ANY,) * len(arguments)),)
         return (self.held,)
@@ -88,16 +93,21 @@ class Columns:
                 return []
             case Seq(Base("char")), Base("char") if is_single(self.values):
                 return []
+            case Base("char"), Seq(a) if self.letters:
+                return [(Columns(self.held, self.values), a)]
             case Seq(a), Seq(b):
                 values = self.values
-                return [(Columns(a, values.column if isinstance(values, Flat) else values.content), b)]
+                return [(self.part(a, values.column if isinstance(values, Flat) else values.content), b)]
             case Pair(a, b), Pair(c, d):
-                return [(Columns(a, self.values[0]), c), (Columns(b, self.values[1]), d)]
+                return [(self.part(a, self.values[0]), c), (self.part(b, self.values[1]), d)]
             case Data(a), Data(b) if a == b:
-                return [(Columns(content(self.held), self.values), content(type_))]
+                return [(self.part(content(self.held), self.values), content(type_))]
             case Pair(), Data():
                 return [(self, content(type_))]
         raise misfit(self.held, type_)
+
+    def part(self, held: Type, values: Any) -> Columns:
+        return Columns(held, values, letters=self.letters)
 
 
 def is_single(texts: Any) -> bool:

@@ -122,7 +122,8 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: p.same(()), "a tuple of 0 components"),
     (lambda p: p.same(object()), "an object is no value of NESL"),
     (lambda p: p.same([object()]), "an object is no value of NESL"),
-    (lambda p: p.same(b"abc"), "a bytes is no value"),
+    (lambda p: p.same(b"abc"), r"a bytes is no value of NESL\nhint: x.decode\(\) makes a text of bytes"),
+    (lambda p: p.same(np.array([b"ab"])), r"an array of \|S2 is no value of NESL\nhint: np.char.decode\(x, 'utf-8"),
     (lambda p: p.same(2**63), "beyond 64 bits"),
     (lambda p: p.same([2**63]), "beyond 64 bits"),
     (lambda p: p.same(np.array([2**63], np.uint64)), "beyond 64 bits"),
@@ -225,7 +226,7 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     # Options, and programs
     (lambda p: nessie.compile("", threads="x"), r"threads is a whole number from 1 to 10\^18, not 'x'"),  # type: ignore
     (lambda p: nessie.compile("", threads=-1), r"threads is a whole number from 1 to 10\^18, not -1"),
-    (lambda p: nessie.compile("", memory=-1), r"memory is a number of bytes up to 10\^18, such as 5000, 64K or 2.5G, not -1"),
+    (lambda p: nessie.compile("", memory=-1), r"memory is a number of bytes up to 10\^18, such as 5000, .*, not -1"),
     (lambda p: nessie.compile("", memory="2X"), r"memory is a number of bytes up to .*, not '2X'"),
     (lambda p: nessie.compile("", memory="0"), r"memory is a number of bytes up to .*, not '0'"),
     (lambda p: nessie.compile("", memory=True), r"memory is a number of bytes up to .*, not True"),
@@ -233,6 +234,8 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: nessie.read("none.txt", memory="much"), r"memory is a number of bytes up to .*, not 'much'"),
     (lambda p: nessie.compile("function g(n) = [0:n];", memory="10k").g(10**6),
      "out of memory: .* of 10,240 are in use.*hint: memory sets the limit"),
+    (lambda p: p.same.at("[[a]]"), r"there is no type a.*hint: give a type without variables: \[\[int\]\], say"),
+    (lambda p: nessie.read("none.txt", "(a, [b])"), r"hint: give a type without variables: \(int, \[int\]\), say"),
     (lambda p: nessie.compile("", depth=0), "depth is a whole number from 1 to"),
     (lambda p: nessie.compile("", depth="x"), "depth is a whole number from 1 to .*, not 'x'"),     # type: ignore
     (lambda p: nessie.compile("", seconds="x"), "seconds is a number of seconds up to .* not 'x'"),         # type: ignore

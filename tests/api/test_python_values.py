@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -134,6 +135,51 @@ def test_deeply_nested_views(value: list[list[list[int]]], data: st.DataObject) 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_arrays_of_other_kinds(array: Any) -> None:
     assert lists(program().same(array)) == array.tolist()
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="needs NumPy 2")
+def test_missing_texts_are_refused() -> None:
+    with pytest.raises(nessie.NessieError, match="an array of texts has missing values\nhint: a list without"):
+        program().same(np.array(["a", None], STRINGS(na_object=None)))
+
+
+LETTERS, WORDS = np.array(["a", "b"]), np.array(["ab", "c"])
+STRINGS = getattr(np.dtypes, "StringDType", lambda **_: np.dtype(object))          # since NumPy 2
+LONG = WORDS.astype(STRINGS())
+MARKED = np.array([("a", 1), ("b", 2)], [("name", "U1"), ("number", int)])
+TEXTS_PROGRAM = """
+function texts(v) : [[char]] -> [[char]] = v;
+function both(v, w) = v ++ w;
+function codes(v) = {char_code(c) : c in v};
+function names(v) : [([char],int)] -> [[char]] = {name : (name, _) in v};
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize(("call", "expected"), [
+    (lambda p: p.texts(LETTERS), ["a", "b"]),
+    (lambda p: p.texts(LETTERS[:0]), []),
+    (lambda p: p.texts(LONG), ["ab", "c"]),
+    (lambda p: p.texts(np.array(["a", ""])), ["a", ""]),
+    (lambda p: p.texts(np.array([["a", "b"], ["c", "d"]])), ["ab", "cd"]),
+    (lambda p: p.texts(LONG[:0]), []),
+    (lambda p: p.texts([LETTERS, LETTERS]), ["ab", "ab"]),
+    (lambda p: p.both(LETTERS, WORDS), ["a", "b", "ab", "c"]),
+    (lambda p: p.both(WORDS, LETTERS), ["ab", "c", "a", "b"]),
+    (lambda p: p.both(LETTERS, LONG), ["a", "b", "ab", "c"]),
+    (lambda p: p.both(LETTERS, ["xy"]), ["a", "b", "xy"]),
+    (lambda p: p.both(LETTERS, "xy"), "abxy"),
+    (lambda p: p.both(LETTERS, LETTERS), "abab"),
+    (lambda p: p.codes(LETTERS), [97, 98]),
+    (lambda p: p.codes(LETTERS.astype(STRINGS())), [97, 98]),
+    (lambda p: p.names(MARKED), ["a", "b"]),
+    (lambda p: p.names(nessie.Tuples(LETTERS, [1, 2])), ["a", "b"])])
+def test_arrays_of_texts(target: str, call: Callable[[nessie.Program], Any], expected: Any) -> None:
+    """Of one character or more; an array of single characters is texts where texts are wanted. Every time."""
+    program = nessie.compile(TEXTS_PROGRAM, target=target)
+    for _ in range(3):
+        found = call(program)
+        assert (found if isinstance(found, str) else [*found]) == expected
 
 
 def test_an_array_of_characters_is_a_text() -> None:

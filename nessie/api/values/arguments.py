@@ -27,7 +27,7 @@ from nessie.api.values.sequences import Tuples, a, is_text, recheck
 from nessie.base import values
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Data, Pair, Seq, Type, nest_right
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Data, Pair, Seq, Type, nest_right
 from nessie.base.values import DTYPES, Column, Flat, OnDevice
 from nessie.base.widths import FULL, Widths
 
@@ -127,8 +127,8 @@ class Arguments:
 
     def part(self, column: Any, wanted: Type | None) -> tuple[int, Column, Type]:
         """The length, column and element type of a content or a component. An array of characters is characters here,
-        not texts."""
-        if is_text(column):
+        also empty ones, unless texts are wanted."""
+        if is_text(column) and wanted != STRING:
             return len(column), numpy_arrays.characters(self, column), CHAR
         return self.sequence(column, wanted)
 
@@ -199,6 +199,9 @@ class Arguments:
         if isinstance(value, Mapping):
             return self.error(f"{a(type(value).__name__)} is no value of NESL", "a tuple, or a datatype's value, is: "
                               "tuple(d.values()), if they are in the order of its components")
+        if isinstance(value, bytes | bytearray):
+            return self.error(f"{a(type(value).__name__)} is no value of NESL",
+                              "x.decode() makes a text of bytes, list(x) numbers")
         return self.error(f"{a(type(value).__name__)} is no value of NESL", "numbers, bools, str, tuples, lists, "
                           "NumPy's and Awkward's arrays are")
 

@@ -11,7 +11,7 @@ from nessie.api.values import lists
 from nessie.api.values.open_types import element_of
 from nessie.api.values.sequences import CHARACTER, a
 from nessie.base.fitted import fits, narrower
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, Base, Pair, Seq, Type, components, match_types
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Base, Pair, Seq, Type, components, match_types
 from nessie.base.values import DTYPES, Column, Uniform, no_character
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ NARROW = ("int", "float")
 Array = np.ndarray[Any, Any]
 BASES = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 CODE = np.dtype("<i4")
+TEXTS = "UT"            # kinds of dtypes: texts of at most so many characters, and of any length
 
 
 def scalar(arguments: Arguments, value: Any) -> Any:
@@ -119,15 +120,24 @@ def elements(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
     if array.dtype.kind == "O":
         arguments.note(f"an array of {array.size:,} Python objects, converted one by one")
         return lists.elements(arguments, array.reshape(-1).tolist(), wanted)
-    if array.dtype.kind != "U":
+    if array.dtype.kind not in TEXTS:
         return scalars(arguments, array, wanted)
-    if array.dtype.itemsize != CHARACTER.itemsize:
-        arguments.note(f"an array of {array.size:,} texts of {array.dtype}, converted")
-        return lists.elements(arguments, array.reshape(-1).tolist(), wanted)
+    if array.dtype.itemsize != CHARACTER.itemsize or array.dtype.kind != "U" or wanted == STRING:
+        return texts(arguments, array, wanted)
     codes = characters(arguments, array)
     if not codes.all():
         raise arguments.error("an array of characters holds an empty text", "a list of texts may: x.tolist()")
     return codes, CHAR
+
+
+def texts(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
+    """The column of the texts in an array, and their type."""
+    arguments.note(f"an array of {array.size:,} texts of {array.dtype}, converted")
+    items = array.reshape(-1).tolist()
+    if not all([isinstance(item, str) for item in items]):
+        raise arguments.error("an array of texts has missing values", "a list without them has only texts: "
+                              "[s for s in x.tolist() if isinstance(s, str)]")
+    return lists.elements(arguments, items, wanted) if items else (arguments.none(STRING), STRING)
 
 
 def characters(arguments: Arguments, array: Array) -> Column:
@@ -143,8 +153,9 @@ def scalars(arguments: Arguments, array: Array, wanted: Type | None, own: bool =
     """The column of numbers or bools in order, and their type. `own`: nobody else writes to the array."""
     base = BASES.get(array.dtype.kind)
     if base is None:
-        raise arguments.error(f"an array of {array.dtype} is no value of NESL", "arrays of floats, integers, bools and "
-                              "characters are")
+        raise arguments.error(f"an array of {array.dtype} is no value of NESL",
+                              "np.char.decode(x, 'utf-8') makes texts of bytes" if array.dtype.kind == "S" else
+                              "arrays of floats, integers, bools and texts are")
     if base == INT and wanted == FLOAT:
         base = FLOAT
     if base == INT and array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:

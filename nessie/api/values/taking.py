@@ -93,8 +93,9 @@ def taken(datatypes: Datatypes, given: Sequence[Any], named: Mapping[str, Any], 
     if fitting not in wanted.fitting and fit(types, wanted.types):
         wanted.fitting.add(fitting)
     if fitting not in wanted.fitting:
-        types = types_of([GivenArgument(where, Columns(argument.type, argument.value))
-                          for where, argument in zip(called, first, strict=True)], wanted)
+        letters = [isinstance(value, np.ndarray) for value in values]
+        types = types_of([GivenArgument(where, Columns(argument.type, argument.value, letters=either))
+                          for where, argument, either in zip(called, first, letters, strict=True)], wanted)
         for where, value, type_, want in zip(called, values, types, wanted.types, strict=True):
             if is_table(value) and want is not None and match_types(want, type_) is None:
                 refuse_columns(wanted.takes, where, value, one(datatypes, where, value, None, room).type, want)
