@@ -102,6 +102,7 @@ ERRORS = {
     "argument": "function g(a) : [int] -> int = a + 1;", "infinite": "function g(a) = a(a);",
     "itself": "function g(a) = g;",
     "protected": "function max(a,b) = a;", "type_variable": "datatype d(a);", "type_of_a_value": "(1, [] [a]);",
+    "takes_one": "reduce(x => x, 0, [1, 2]);", "takes_two": "map((x, y) => x, [1, 2]);",
     "no_class": "function g(a) : a -> a :: (a in num) = a;",
     "base_type": "datatype int(float,float);", "underscore": "function _f(a,b) = a + b; _f(1,2.0);",
     "recursive_datatype": "datatype tree([tree]);", "default": "function g(a, b := 3) = a; g(1, c := 2);",
@@ -119,6 +120,23 @@ GOLDEN = GOLDEN_FILES / "infer_errors"
 def test_errors(name: str) -> None:
     """What the user is told is in golden/infer_errors."""
     assert f"{ERRORS[name]}\n==>\n{complaint(ERRORS[name])}\n" == (GOLDEN / f"{name}.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("text", "count", "takes"), [
+    ("reduce(x => x + 1, 0, [1])", 2, 1), ("reduce((x, y, z) => x, 0, [1])", 2, 3), ("scan(abs, 0, [1])", 2, 1),
+    ("sort_by((x, y) => x, [1])", 1, 2), ("map(max, [1])", 1, 2), ("{map((x, y) => x, v) : v in [[1]]}", 1, 2),
+    ("pad([1], 1, 1, x => x)", 2, 1), ("pad([1], 1, 1, (x, y, z) => x)", 2, 3)])
+def test_the_number_of_a_functions_arguments_is_told(text: str, count: int, takes: int) -> None:
+    due = f"calls its function with {count} argument{'s' if count > 1 else ''}, and this takes {takes}"
+    assert due in complaint(f"{text};").splitlines()[0]
+
+
+@pytest.mark.parametrize("text", [
+    "map(max, [(\"a\", 2)])", "map((x, y) => x + 1, [(\"a\", 2)])", "reduce(x => first(x), 0, [\"a\"])",
+    "reduce((x, y) => x, 0, [\"a\"])", "map(x => x + 1.0, [1])", "map(3, [1])", "map(sqrt, [1])",
+    "reduce((x, y) => x, (0, 1), [(1, 2, 3)])"])
+def test_the_number_of_arguments_is_not_told_where_it_is_right(text: str) -> None:
+    assert "calls its function" not in complaint(f"{text};")
 
 
 def test_all_golden_errors_are_tested() -> None:

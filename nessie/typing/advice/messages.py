@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from nessie.base.source import Consequence, NessieError, Span
 from nessie.base.text.nearest import nearest
 from nessie.base.text.types_text import show_scheme
-from nessie.base.types import FLOAT, INT, Fun, Pair, Type, components, match_types, nest_right
+from nessie.base.types import FLOAT, INT, Fun, Pair, Type, components, match_types, nest_right, substitute, unnest_right
 from nessie.syntax import nodes as syntax
+from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import (
     applied_hint,
     argument_hint,
@@ -60,6 +61,46 @@ def wrong_argument(function: str, expected: Type, parts: Sequence[tuple[Span | N
     else:
         message = f"{takes}, but gets {given}"
     return complaint(message, *labels, (called, takes), hint=argument_hint(function, expected, parts, clash, called))
+
+
+def wrong_function(function: str, expected: Type, arguments: Sequence[typed.Exp],
+                   parts: Sequence[tuple[Span | None, Type]], called: Span | None) -> NessieError | None:
+    """Return the error of a function that is applied to a function of another number of arguments than it calls it
+    with; None if that is not what is wrong."""
+    due = components(expected)
+    if len(due) != len(parts):
+        return None
+    for at, (wanted, argument, (span, type_)) in enumerate(zip(due, arguments, parts, strict=True)):
+        if isinstance(wanted, Fun) and isinstance(type_, Fun):
+            count, takes = len(components(wanted.argument)), taken_by(argument, type_)
+            if takes not in (count, len(components(told_by_others(wanted.argument, at, due, parts)))):
+                return complaint(f"{function} calls its function with {arguments_of(count)}, and this takes {takes}",
+                                 (span, f"takes {arguments_of(takes)}"),
+                                 (called, f"{function} takes {show_scheme(expected)}"),
+                                 hint={1: "an element that is a tuple is as many arguments: zip(v, w) has pairs",
+                                       2: "(x, y) => x, say, is a function of 2 arguments"}.get(count, ""))
+    return None
+
+
+def told_by_others(type_: Type, at: int, due: Sequence[Type], parts: Sequence[tuple[Span | None, Type]]) -> Type:
+    """Return the type of an argument, of a function that is component `at`, as far as the other components tell it."""
+    others = [number for number in range(len(due)) if number != at]
+    found = others and match_types(nest_right([due[number] for number in others], Pair),
+                                   nest_right([parts[number][1] for number in others], Pair))
+    return substitute(type_, found or {})
+
+
+def taken_by(argument: typed.Exp, type_: Fun) -> int:
+    """Return how many arguments the function takes. The type of a lambda may have become that of what it is applied
+    to."""
+    if isinstance(argument, typed.Lambda) and (isinstance(argument.pattern, typed.PairPattern)
+                                               or type_.argument == type_.result):
+        return len(unnest_right(argument.pattern, typed.PairPattern))
+    return len(components(type_.argument))
+
+
+def arguments_of(count: int) -> str:
+    return f"{count} argument{'' if count == 1 else 's'}"
 
 
 def misfits(expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> Sequence[tuple[Span | None, Type]]:

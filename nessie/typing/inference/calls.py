@@ -65,6 +65,9 @@ def wrong_argument(state: Inference, shown: str, function: tuple[typed.Exp, Type
         expected = scheme.type.argument if scheme and isinstance(scheme.type, Fun) else expected
         told = entry.reasons if entry else told
     needed, parts = state.resolve(expected), [(place, state.resolve(t)) for (_, t), place in arguments]
+    error = complaints.wrong_function(shown, needed, [given for (given, _), _ in arguments], parts, span)
+    if error is not None:
+        return error
     error = complaints.wrong_argument(shown, needed, parts, clash, span)
     if len(components(needed)) != len(parts):           # that says enough
         return error
