@@ -19,7 +19,7 @@ from nessie.flatten.translator import Translator, Values, scalar, sequence
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, ONE, ZERO, At, Domain, atom_of, minus, op, plus, times, uniform
 from nessie.flatten.values.materialise import solid
-from nessie.flatten.values.spaces import TOO_MANY, space_for
+from nessie.flatten.values.spaces import space_for
 from nessie.flatten.values.values import (
     Both,
     Leaf,
@@ -211,7 +211,7 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         """Return the extent in strides, rounded up."""
         extent = context.let(extent, "n")
         if not isinstance(s, ir.Const) or int(s.value) < 0:             # the extent may have wrapped
-            extent = context.check(op("<=", ZERO, extent), extent, "int", TOO_MANY, exp.origin)
+            extent = context.check(op("<=", ZERO, extent), extent, "int", context.emitter.too_many, exp.origin)
         if not by_one:
             some = op("min", ONE, extent)
             extent = context.let(plus(op("/", minus(extent, some), d), some), "n")

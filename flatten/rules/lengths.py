@@ -23,7 +23,7 @@ from nessie.flatten.values.contexts import Context, where_some
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.rows import in_row
-from nessie.flatten.values.spaces import TOO_MANY, length_form, on_host
+from nessie.flatten.values.spaces import length_form, on_host
 from nessie.flatten.values.values import Scalar, exp_of, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
@@ -31,8 +31,8 @@ from nessie.lambda_cu.spaces.polynomials import name as named
 from nessie.lambda_cu.spaces.steps import NoForm, Steps
 from nessie.mono import nodes as mono
 
-TOO_GREAT = "A length is computed from an int that is greater than 2^61, or less than -2^61."
-GREAT_FACTOR = "A length multiplies positions by an int that is greater than 2^31, or less than -2^31."
+TOO_GREAT = "a length is computed from an int that is greater than 2^61, or less than -2^61"
+GREAT_FACTOR = "a length multiplies positions by an int that is greater than 2^31, or less than -2^31"
 BEYOND = {BOUNDED: TOO_GREAT, COUNTED: TOO_MANY_ROWS, FACTOR: GREAT_FACTOR}
 LengthAt = Callable[[At, Context], ir.Exp]
 
@@ -103,7 +103,7 @@ def presume(emitter: Emitter, domain: Domain, presumed: dict[str, Range], origin
     for name, known in presumed.items():
         low, high = ir.Const(known.least, "int"), ir.Const(known.most, "int")
         small = where_some(domain, [op("<=", low, ir.Var(name)), op("<=", ir.Var(name), high)])
-        emitter.require(small, BEYOND.get(known, TOO_MANY), origin)
+        emitter.require(small, BEYOND.get(known, emitter.too_many), origin)
         emitter.tables.bounded.setdefault(name, {})[domain] = known
 
 
@@ -125,7 +125,8 @@ def wide_names(emitter: Emitter, domain: Domain, length_at: LengthAt) -> set[str
 
 def enough(length: ir.Exp, context: Context, exp: mono.Prim) -> ir.Exp:
     """Return the length, checked against the greatest size. The space of the elements checks the sum of all lengths."""
-    return context.check(op("<=", length, ir.Const(context.emitter.most, "int")), length, "int", TOO_MANY, exp.origin)
+    return context.check(op("<=", length, ir.Const(context.emitter.most, "int")), length, "int",
+                         context.emitter.too_many, exp.origin)
 
 
 def note_length(t: Translator, domain: Domain, length: Scalar, length_at: LengthAt | None) -> None:

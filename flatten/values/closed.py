@@ -40,7 +40,7 @@ from nessie.lambda_cu.spaces.steps import ZERO as NONE
 if TYPE_CHECKING:
     from nessie.flatten.values.emitter import Emitter
 
-TOO_MANY_ROWS = "A length multiplies positions, of which there are more than 2^31."
+TOO_MANY_ROWS = "a length multiplies positions, of which there are more than 2^31"
 MOST_PLACES = 4                 # a space with more is irregular: each place is a part of every start
 MOST_POWER = 3
 NEAR, FAR, MOST_FAR = 2 ** 55, 2 ** 61, 2 ** 62         # of offsets: a place that is FAR holds everywhere or nowhere

@@ -165,6 +165,10 @@ class Emitter:
         self.types[name] = type_
         return ir.Param(name, type_)
 
+    @property
+    def too_many(self) -> str:
+        return f"the sequences together have more elements than there can be, {self.most:,}: take fewer at a time"
+
     def site(self, message: str, origin: Origin) -> str:
         key = (message, origin)
         if key not in self.sites:
