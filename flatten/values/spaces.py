@@ -92,9 +92,9 @@ def uniform_space(emitter: Emitter, domain: Domain, exp: ir.Exp, context: Contex
     return of_one_length(emitter, domain, emitter.size(exp))
 
 
-def of_one_length(emitter: Emitter, domain: Domain, length: ir.Size) -> Domain:
+def of_one_length(emitter: Emitter, domain: Domain, length: ir.Size, message: str = "") -> Domain:
     length = not_negative(length)
-    return uniform(domain, length, product(emitter, length, domain.size))
+    return uniform(domain, length, product(emitter, length, domain.size, message))
 
 
 def not_negative(length: ir.Size) -> ir.Size:
@@ -121,15 +121,15 @@ def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter
     return form
 
 
-def closed_space(emitter: Emitter, domain: Domain, length: Steps) -> Domain:
+def closed_space(emitter: Emitter, domain: Domain, length: Steps, message: str = "") -> Domain:
     """Return the space of segments whose lengths have a form. It needs neither memory nor a scan. The message is that
     of more elements than there can be."""
     if in_row(length):
-        return nested_space(emitter, domain, length)
+        return nested_space(emitter, domain, length, message)
     if on_host_only(length):
-        return of_one_length(emitter, domain, emitter.size(expression(length.get(PLAIN, NOTHING))))
+        return of_one_length(emitter, domain, emitter.size(expression(length.get(PLAIN, NOTHING))), message)
     terms = terms_of(emitter, domain, length)
-    total = counted(emitter, ir.Closed(domain.size, terms, 0))
+    total = counted(emitter, ir.Closed(domain.size, terms, 0), message)
     return segments(domain, ir.Closed(domain.size, terms, total), length)
 
 
@@ -146,11 +146,11 @@ def formed_space(emitter: Emitter, domain: Domain, length: Callable[[At, Context
     return segments(domain, space, form)
 
 
-def nested_space(emitter: Emitter, domain: Domain, length: Steps) -> Domain:
+def nested_space(emitter: Emitter, domain: Domain, length: Steps, message: str) -> Domain:
     """Return the space of segments that are the elements of rows, by the place in a row."""
     assert domain.parent is not None
     space = row_space(emitter, domain, length, 0)
-    total = counted(emitter, ir.Closed(domain.parent.size, space.sums, 0))
+    total = counted(emitter, ir.Closed(domain.parent.size, space.sums, 0), message)
     return segments(domain, replace(space, total=total), length)
 
 
@@ -162,7 +162,7 @@ def row_space(emitter: Emitter, domain: Domain, length: Steps, total: ir.Size) -
     return ir.Nested(domain.space, lengths, sums, total)
 
 
-def counted(emitter: Emitter, space: ir.Closed) -> str:
+def counted(emitter: Emitter, space: ir.Closed, message: str) -> str:
     """Return the name of the number of elements. Where it is one that sizes count, and about what floats say, it has
     not wrapped."""
     total, near = emitter.host().name(sum_at(space.terms, atom_of(space.segments)), INT, "total"), about(space)
@@ -170,7 +170,7 @@ def counted(emitter: Emitter, space: ir.Closed) -> str:
     counts: ir.Exp = total
     if not (isinstance(near, ir.Const) and float(near.value) <= MOST and holds(emitter.host().ranges, inside)):
         few = op("and", op("<=", near, ir.Const(2.0 ** 62, "float")), inside)
-        counts = ir.If(few, total, ir.Fail(emitter.site(emitter.too_many, emitter.origin), INT))
+        counts = ir.If(few, total, ir.Fail(emitter.site(message or emitter.too_many, emitter.origin), INT))
     size = emitter.named(counts, "n")
     emitter.know(size, SIZE)
     return size
@@ -181,7 +181,7 @@ def on_host(form: Polynomial, context: Context) -> bool:
     return all(named in context.emitter.types for named in names(form))
 
 
-def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
+def product(emitter: Emitter, length: ir.Size, segments: ir.Size, message: str = "") -> str:
     """Return the name of length * segments, checked: a product that wraps would size buffers wrongly. The name is fresh
     even where the product equals one of the two, because the names of their numbers tell a space's segments and its
     elements apart."""
@@ -189,7 +189,7 @@ def product(emitter: Emitter, length: ir.Size, segments: ir.Size) -> str:
     total: ir.Exp = ir.Op("*", (a, b))
     bits = bits_of(emitter, length) + bits_of(emitter, segments)
     if bits > INT_BITS or emitter.most < MOST or not is_counted(emitter, length):
-        too_many = ir.Fail(emitter.site(emitter.too_many, emitter.origin), INT)
+        too_many = ir.Fail(emitter.site(message or emitter.too_many, emitter.origin), INT)
         total, bits = ir.If(fits(a, b, emitter.most), total, too_many), MOST_BITS
     size = emitter.named(total, "n")
     emitter.bits[size] = bits
