@@ -1,17 +1,19 @@
 """Estimates the sizes of arrays before they are known. Only their ratios matter to a schedule.
 
 Sizes that the user gives, or that the host computes from known ones, are taken as they are. A filter leaves a share of
-its space that its predicate's form suggests. An unknown segment has `profile.segment` elements, and any other size is
-`profile.size`.
+its space that its predicate's form suggests. Segments whose lengths are a formula of their number have as many elements
+as it says. Of others, an unknown segment has `profile.segment` elements, and any other size is `profile.size`.
 """
 from __future__ import annotations
 
 import math
 import operator
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.selection import selection
+from nessie.lambda_cu.spaces.closed import about
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.regions import RegionStep
 from nessie.schedule.graph.uses import total
@@ -60,6 +62,8 @@ class Estimates:
         """Estimate the elements from the segments, or the other way round, whichever is known."""
         if isinstance(space, ir.Flat):
             return
+        if isinstance(space, ir.Closed) and self.closed(space):
+            return
         length = self.profile.segment
         if isinstance(space, ir.Uniform) and self.knows(space.length):
             length = max(self.of(space.length), 1.0)
@@ -68,6 +72,25 @@ class Estimates:
             self.known[elements] = self.of(segments) * length if self.knows(segments) else self.profile.size
         if isinstance(segments, str) and segments not in self.known:
             self.known[segments] = max(self.of(elements) / length, 1.0)
+
+    def closed(self, space: ir.Closed) -> bool:
+        """Estimate the elements from the segments, or both from about how many elements there are, by the formula. Is
+        all known that it mentions?"""
+        if not isinstance(space.segments, str):
+            return False
+        formula, most = about(space), self.of(space.total)
+
+        def elements(segments: int) -> float | None:
+            return self.value(formula, {str(space.segments): segments})
+
+        if not self.knows(space.segments):
+            if elements(1) is None:
+                return False
+            self.known[space.segments] = bisect_left(range(int(most)), most, 1, key=lambda n: elements(n) or 0.0)
+        total = elements(int(self.known[space.segments]))
+        if total is not None and isinstance(space.total, str):
+            self.known.setdefault(space.total, total)
+        return total is not None
 
     def value(self, exp: ir.Exp, local: Mapping[str, float] | None = None) -> float | None:
         """The value of a host expression, if known: an int or a bool if the expression is one."""

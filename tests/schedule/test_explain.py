@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,20 @@ def test_what_the_host_computes_from_known_sizes_is_known(body: str, elements: i
     path.write_text(f"function sized(v) = {body};")
     sizes = explained(capsys, str(path), "-e", "sized", *words, "--target", "reference")["regions"][0]["sizes"]
     assert elements in sizes.values()
+
+
+@pytest.mark.parametrize(("lengths", "words", "elements"), [
+    ("i + 1", (), lambda n: n * (n + 1) // 2), ("n - i", (), lambda n: n * (n + 1) // 2),
+    ("i", (), lambda n: n * (n - 1) // 2),
+    ("2^i", (), lambda n: 2 ** n - 1), ("i / 3 + 1", (), lambda n: sum(i // 3 + 1 for i in range(n))),
+    ("i + 1", ("--size", "n=100"), lambda n: 5050), ("i + 1", ("--size", "m=5050"), lambda n: 5050)])
+def test_rows_whose_lengths_are_a_formula_have_sizes_that_fit_it(lengths: str, words: tuple[str, ...],
+                                                                 elements: Callable[[int], int], tmp_path: Path,
+                                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.nesl"
+    path.write_text("function total(m) = sum({sum(r) : r in m});", "utf-8")
+    (region,) = explained(capsys, str(path), "-e", "total", "-t", f"[i < n => [float; {lengths}]]", *words)["regions"]
+    assert region["sizes"]["#m"] == elements(round(region["sizes"]["n"])) > 1000
 
 
 def test_what_runs_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
