@@ -56,14 +56,20 @@ class LibraryCall:
 
 
 def brief(value: Any, digits: int) -> str:
-    """The words that tell a value; of a long sequence of numbers the least and the greatest, of others none."""
+    """The words that tell a value; of a long sequence of numbers, or of pairs with a number, the least and the
+    greatest, of others none."""
     if not isinstance(value, list) or len(value) <= SHOWN:
         shown = text(value, digits=digits)
         if len(shown) <= SHOWN:
             return f"is {shown}"
-    if isinstance(value, list) and all([isinstance(element, int | float) for element in value]):
-        return f"goes from {text(min(value), digits=digits)} to {text(max(value), digits=digits)}"
+    if isinstance(value, list) and all([isinstance(number(element), int | float) for element in value]):
+        ends = [text(end, 2, 2, digits) for end in (min(value, key=number), max(value, key=number))]
+        return f"goes from {ends[0]} to {ends[1]}" if max(map(len, ends)) <= SHOWN else ""
     return ""
+
+
+def number(element: Any) -> Any:
+    return element[0] if isinstance(element, tuple) else element
 
 
 def library_call(place: Span | None, exp: typed.Exp, environment: Environment) -> LibraryCall | None:

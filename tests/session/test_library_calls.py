@@ -20,7 +20,7 @@ TARGETS = ["cpu", "reference", "cudasim"]
 CALLS = {
     "blocks": ("blocks([1, 2, 3], 2)", "k is 2, #v is 3"),
     "blocks2": ("blocks2([[1, 2], [3, 4]], 0)", "k is 0, #m is 2"),
-    "buckets": ("buckets(2, [(0, `a), (5, `b)])", "n is 2"),
+    "buckets": ("buckets(2, [(0, `a), (5, `b)])", "n is 2, kvs is [(0, `a), (5, `b)]"),
     "cond_put": ("cond_put([1, 2], [0, 9], [f, t], [3])", "#v is 2, #i is 2, #fl is 2, #d is 1"),
     "div_internal": ("div_internal(1, 0)", "b is 0"),
     "drop": ("drop([1], 2)", "n is 2, #v is 1"),
@@ -170,7 +170,8 @@ DEFINITIONS = "function least(v, k) = k_smallest(v, k); function sevens(v) = {re
     ("let g = isqrt in g(-3);", "ISQRT", "n is -3"),
     ("least([1], 2);", "K_SMALLEST", "k is 2, #v is 1"),
     ("sevens([[1, 2]]);", "REP", "at element 0: i is 7, #v is 2"),
-    ("{buckets(n, [(3, n)]) : n in [4, 2]};", "BUCKETS", "at element 1: key is 3, n is 2"),
+    ("{buckets(n, [(3, n)]) : n in [4, 2]};", "BUCKETS", "at element 1: n is 2, kvs is [(3, 2)]"),
+    ("buckets(9, {(i, `a) : i in [0:90]});", "BUCKETS", "n is 9, kvs goes from (0, `a) to (89, `a)"),
     ("put([0:40], [1:41], [0:40]);", "PUT", "#v is 40, #i is 40, i goes from 1 to 40, #d is 40"),
     ("permute([4, 5], [0, 9]);", "PERMUTE", "at element 1: position is 9, n is 2"),
     ("permute([0:100000], [1:100001]);", "PERMUTE", "at element 99999")])
