@@ -26,6 +26,7 @@ from nessie.cudagen.cpu.machine_code import features
 from nessie.cudagen.cpu.operators import COMPARED, EXACT, ROUNDED, TYPES, Value, apply, nearest_single
 from nessie.cudagen.cpu.rewrites.cuts import in_cuts
 from nessie.cudagen.cpu.rewrites.decided import until_decided
+from nessie.cudagen.cpu.rewrites.eights import few_in_eights, in_eights
 from nessie.cudagen.cpu.rewrites.folds import in_lanes
 from nessie.cudagen.cpu.rewrites.held import is_failure
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
@@ -33,7 +34,6 @@ from nessie.cudagen.cpu.rewrites.rows_ahead import with_rows_ahead
 from nessie.cudagen.cpu.rewrites.rows_of_loops import by_rows
 from nessie.cudagen.cpu.rewrites.strips import in_strips
 from nessie.cudagen.cpu.row_loops import FEW, Kind, joins_row, kind_of, names_of_read
-from nessie.cudagen.loops.marks import with_marks
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     FRAME,
@@ -68,10 +68,9 @@ NOTES = {                       # what is said of loops, and of branches: how of
     "!999996": '!{!"branch_weights", i32 1000000, i32 1}',
     "!999995": '!{!"llvm.loop.vectorize.followup_vectorized", !999994}',
     "!999994": '!{!"llvm.loop.unroll.full"}',
-    "!999992": '!{!"llvm.loop.vectorize.predicate.enable", i1 true}',
 }
 SAID = {Kind.SCALAR: ("!999999",), Kind.WHOLE: ("!999998", "!999995"), Kind.UNROLLED: ("!999994",), Kind.ANY: ()}
-MASKED = ("!999992",)           # the last of its vectors is in part behind the end
+MASKS = "avx512vl"              # the feature of processors that have masks for lanes
 FEW_ROUNDS = ("!999999", "!999998")
 AFTERWARDS = "!999994"          # of a vector, before it is unrolled
 SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second does
@@ -112,6 +111,8 @@ def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Funct
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
     together = in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn)))))
+    if MASKS in features():
+        together = in_eights(together)
     return (*strips, *editions(until_decided(together), in_turn))
 
 
@@ -262,21 +263,23 @@ class FunctionPrinter:
     def for_(self, loop: For) -> None:
         found = compaction_of(loop, self)
         if found is None or "avx2" not in features():
-            if joins_row(loop, self.read, self.variables) and "avx512vl" in features():
-                return self.row(loop)
+            if joins_row(loop, self.read, self.variables) and MASKS in features():
+                few = few_in_eights(loop, self.variables, f".few{self.number()}")
+                if few:
+                    return self.row(loop, few)
             return self.loop(loop, self.value(loop.low).text, self.note(loop))
         rest = by_vectors(self, loop, found, features())
         if rest is not None:
             self.loop(loop, rest, self.said(FEW_ROUNDS))
 
-    def row(self, loop: For) -> None:
-        """Twice: for few elements, of which no vector is left over, and for many."""
+    def row(self, loop: For, few: list[Stmt]) -> None:
+        """Twice: by eights where it has few elements, and for many."""
         low, n = self.value(loop.low).text, self.number()
         border = self.emit(f"add i64 {low}, {FEW}")
-        few = self.emit(f"icmp slt i64 {self.value(loop.high).text}, {border}")
-        self.end(f"br i1 {few}, label %few.{n}, label %many.{n}")
+        is_few = self.emit(f"icmp slt i64 {self.value(loop.high).text}, {border}")
+        self.end(f"br i1 {is_few}, label %few.{n}, label %many.{n}")
         self.label(f"few.{n}")
-        self.loop(with_marks(loop, f".few{n}"), low, self.said(MASKED))
+        self.block(tuple(few))
         self.end(f"br label %row.{n}")
         self.label(f"many.{n}")
         self.loop(loop, low, "")

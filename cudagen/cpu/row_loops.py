@@ -4,8 +4,8 @@ What reads at indices that it has read waits for memory. Processors load such el
 instruction, and a loop without vectors has a branch for its checks, behind which loads go on: so it is not vectorised,
 unless it computes something slow of them. A walk of irregular segments has a loop for each segment, of few elements
 often, and nobody can tell how many: to begin and end vectors costs as much as the elements do. Where the processor has
-masks for lanes, the loop is there twice, if LLVM makes vectors of it, as of a maximum: for few elements the last vector
-is in part behind the end, and nothing is left to be done one by one.
+masks for lanes, the loop is there twice, if LLVM makes vectors of it, as of a maximum: few elements go by eights
+(rewrites.eights), of which nothing is left to be done one by one.
 
 A loop over lanes is a vector. LLVM would unroll it first, as it does with short loops, and then find fewer vectors in
 it: none of calls, say, so that sums of exponentials would take four times as long. Where it reads at indices that it

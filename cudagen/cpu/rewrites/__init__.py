@@ -8,4 +8,5 @@
     folds           folds, for neighbouring elements together
     decided         folds of bools, which end once they are decided
     held            loops whose rounds note that a check has failed, and no longer which
+    eights          short rows, by eights with masks
 """
