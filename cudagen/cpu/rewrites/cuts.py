@@ -19,10 +19,10 @@ from dataclasses import replace
 from itertools import count
 
 from nessie.base.parts import updated
-from nessie.cudagen.cpu.rewrites.ranges import LARGE, Range, loads, moved_by, narrows
+from nessie.cudagen.cpu.rewrites.ranges import LARGE, Range, decided, loads, moved_by, narrows
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import with_marks
-from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Name, Return, Set, Stmt, While
+from nessie.cudagen.loops.nodes import Call, Exp, For, Function, If, Let, Name, Return, Set, Stmt, While
 from nessie.cudagen.loops.walk import bound_names, statements
 
 SHORT = 16                      # elements that are not worth several loops
@@ -77,7 +77,7 @@ def in_parts(loop: For, numbers: Iterator[int], bounds: list[Exp], cuts: int = 0
     (end,) = holds.highs or holds.lows
     parts: list[Stmt] = [Let(at.name, "int", op("max", loop.low, op("min", end, loop.high)))]
     for side, (low, high) in ((first, (loop.low, at)), (not first, (at, loop.high))):
-        part = with_marks(replace(loop, low=low, high=high, body=decided(loop.body, name, side)),
+        part = with_marks(replace(loop, low=low, high=high, body=decided(loop.body, {name: side})),
                           f".c{next(numbers)}")
         parts += in_parts(part, numbers, bounds, cuts + 1)
     return tuple(parts)
@@ -98,17 +98,3 @@ def condition_of(loop: For) -> tuple[str, Range] | None:
                     and len(holds.lows) + len(holds.highs) == 1:
                 return statement.name, holds
     return None
-
-
-def decided(body: tuple[Stmt, ...], name: str, holds: bool) -> tuple[Stmt, ...]:
-    """The body, where this condition holds, or does not."""
-    found: list[Stmt] = []
-    for statement in body:
-        match statement:
-            case Let(same) if same == name:
-                found.append(replace(statement, value=Const(holds, "bool")))
-            case If(Name(same), then, orelse) if same == name:
-                found += decided(then if holds else orelse, name, holds)
-            case _:
-                found.append(statement)
-    return tuple(found)

@@ -12,11 +12,12 @@
 A check that compares the loop's index, moved by something that does not change in the loop, with something that does
 not change either, holds in a range of indices. `from` and `to` are where the range of all such checks begins and ends.
 Of numbers that are too large to compute with, no check is taken out. A condition is a check, too, if something fixed
-takes the place of what is loaded where it holds: so it is where a walk only counts, and another records failures.
+takes the place of what is loaded where it holds, or does not: so it is where a walk only counts, and another records
+failures. What holds at one index, as where each element is compared with the one before, does not from the next on.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -39,12 +40,14 @@ from nessie.cudagen.loops.nodes import (
     Return,
     Set,
     Stmt,
+    Var,
     While,
 )
-from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, parts, statements
+from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, parts, read_names, statements, with_blocks
 from nessie.lambda_cu.ops import TURNED
 
 LARGE = 2**60
+OTHERWISE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": ">"}     # what holds where a comparison does not
 REST = ".rest"                  # a mark of loops that keep their checks
 
 
@@ -82,7 +85,7 @@ def changed(statement: Stmt, numbers: Iterator[int], depth: int) -> Stmt:
 
 def split(loop: For, numbers: Iterator[int]) -> Stmt:
     """The loop in three parts, if there are checks that hold in a range."""
-    holds, taken = Range([], [], []), set[str]()
+    holds, taken = Range([], [], []), dict[str, bool]()
     checks = checked(loop)
     changing = {loop.index, *bound_names(loop.body), *[s.name for s in statements(loop.body) if isinstance(s, Set)]}
     moved: dict[str, Exp] = {loop.index: integer(0)}
@@ -91,22 +94,34 @@ def split(loop: For, numbers: Iterator[int]) -> Stmt:
             if (by := moved_by(statement.value, moved, changing)) is not None:
                 moved[statement.name] = by
             found = Range([], [], [])
-            if statement.name in checks and narrows(statement.value, moved, changing, found):
-                taken.add(statement.name)
+            value = checks.get(statement.name)
+            if value is not None and narrows(holding(statement.value, value), moved, changing, found):
+                taken[statement.name] = value
                 holds = Range(holds.lows + found.lows, holds.highs + found.highs, holds.small + found.small)
     return three_parts(loop, holds, taken, f".p{next(numbers)}") if taken else loop
 
 
-def checked(loop: For) -> set[str]:
-    """The names of conditions where, if they do not hold, a failure is recorded, or something fixed is taken."""
-    found = set[str]()
+def checked(loop: For) -> dict[str, bool]:
+    """The names of conditions where, if they do not have this value, a failure is recorded, or something fixed is
+    taken."""
+    found = dict[str, bool]()
     for statement in statements(loop.body):
         match statement:
             case If(Name(name), then, orelse) if records(orelse) or (loads(then) and is_constant(orelse)):
-                found.add(name)
+                found[name] = True
+            case If(Name(name), then, orelse) if loads(orelse) and is_constant(then):
+                found[name] = False
             case If(Op("not", (Name(name),)), then, ()) if records(then):
-                found.add(name)
+                found[name] = True
     return found
+
+
+def holding(condition: Exp, value: bool) -> Exp:
+    """A comparison in whose range the condition has this value."""
+    match condition:
+        case Op(relation, arguments) if not value:
+            return Op(OTHERWISE[relation], arguments) if relation in OTHERWISE else Const(False, "bool")
+    return condition
 
 
 def loads(body: tuple[Stmt, ...]) -> bool:
@@ -150,7 +165,7 @@ def narrows(exp: Exp, moved: dict[str, Exp], changing: set[str], holds: Range) -
     return False
 
 
-def three_parts(loop: For, holds: Range, taken: set[str], mark: str) -> For:
+def three_parts(loop: For, holds: Range, taken: Mapping[str, bool], mark: str) -> For:
     low, high, start, stop, part = [Name(f"{name}{mark}") for name in ("low", "high", "from", "to", "part")]
     greatest: Exp = low
     least: Exp = high
@@ -162,7 +177,7 @@ def three_parts(loop: For, holds: Range, taken: set[str], mark: str) -> For:
     for exp in holds.small:
         small = op("and", small, op("and", op("<", integer(-LARGE), exp), op("<", exp, integer(LARGE))))
     first = op("==", part, integer(0))
-    main = replace(loop, low=start, high=stop, body=tuple([without(s, taken) for s in loop.body]))
+    main = replace(loop, low=start, high=stop, body=settled(decided(loop.body, taken)))
     rest = with_marks(replace(loop, low=op("select", first, low, stop), high=op("select", first, start, high)),
                       f"{mark}{REST}")
     return For(part.name, integer(0), integer(3), (
@@ -172,8 +187,30 @@ def three_parts(loop: For, holds: Range, taken: set[str], mark: str) -> For:
         If(op("==", part, integer(1)), (main,), (rest,))))
 
 
-def without(statement: Stmt, taken: set[str]) -> Stmt:
-    """The statement, in which these conditions hold."""
-    if isinstance(statement, Let) and statement.name in taken:
-        return replace(statement, value=Const(True, "bool"))
-    return BODIES.map(statement, lambda inner: without(inner, taken))
+def decided(body: tuple[Stmt, ...], taken: Mapping[str, bool]) -> tuple[Stmt, ...]:
+    """The body, where these conditions have these values."""
+    found: list[Stmt] = []
+    for statement in body:
+        match statement:
+            case Let(name) if name in taken:
+                found.append(replace(statement, value=Const(taken[name], "bool")))
+            case If(Name(name), then, orelse) if name in taken:
+                found += decided(then if taken[name] else orelse, taken)
+            case If(Op("not", (Name(name),)), then, orelse) if name in taken:
+                found += decided(orelse if taken[name] else then, taken)
+            case _:
+                found.append(with_blocks(statement, lambda inner: decided((inner,), taken)))
+    return tuple(found)
+
+
+def settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The body, in which a variable that gets one value always, before it is read, is that value."""
+    sets = [s.name for s in statements(body) if isinstance(s, Set)]
+    once = {s.name: s.type for s in body if isinstance(s, Var) and sets.count(s.name) == 1}
+    found: list[Stmt] = []
+    for at, statement in enumerate(body):
+        if isinstance(statement, Set) and statement.name in once and statement.name not in read_names(body[:at + 1]):
+            found = [s for s in found if not (isinstance(s, Var) and s.name == statement.name)]
+            statement = Let(statement.name, once[statement.name], statement.value)
+        found.append(statement)
+    return tuple(found)

@@ -10,7 +10,7 @@ import nessie
 from nessie.base.source import Source
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
 from nessie.cudagen.generate import generate
-from nessie.cudagen.loops.nodes import For, Function
+from nessie.cudagen.loops.nodes import For, Function, Var
 from nessie.cudagen.loops.walk import statements
 from nessie.driver import compile_program
 from nessie.forms import TEXT
@@ -24,6 +24,8 @@ function inner(xs, k) : ([float], int) -> [float] =
 function kept(xs, k) : ([int], int) -> [int] = {xs[i + k] : i in [0:#xs - k] | xs[i + k] > 0};
 function sums(xs, k) : ([int], int) -> [int] = plus_scan({if i < k then 0 else xs[i - k] : i in [0:#xs]});
 function total(xs, k) : ([float], int) -> float = sum({if i + k < #xs then xs[i + k] else 0.0 : i in [0:#xs]});
+function but_one(xs, k) : ([float], int) -> [int] = {i in [0:#xs] | if i == k then t else xs[i] > 0.5};
+function begun(xs, k) : ([float], int) -> [int] = {i in [0:#xs] | if i <= k then f else xs[i - 1] > xs[i]};
 function by_index(xs, is) : ([float], [int]) -> [float] = {xs[i] : i in is};
 """
 
@@ -47,10 +49,16 @@ def loops_of(function: Function) -> int:
     return sum(isinstance(s, For) for s in statements(function.body))
 
 
-@pytest.mark.parametrize("entry", ["next", "inner", "kept", "sums"])
+@pytest.mark.parametrize("entry", ["next", "inner", "kept", "sums", "but_one", "begun"])
 def test_checks_are_taken_out(entry: str) -> None:
     before, after = sweep(entry), in_ranges(sweep(entry))
     assert loops_of(after) == loops_of(before) + 2          # one of three parts, which are of two kinds
+
+
+def test_where_a_condition_does_not_hold_values_are_no_variables() -> None:
+    """So LLVM gets a filter that moves the lanes of vectors (cudagen.cpu.compaction)."""
+    (loop,) = [s for s in statements(in_ranges(sweep("but_one")).body) if isinstance(s, For) and s.index == "i"]
+    assert not any([isinstance(s, Var) for s in loop.body])
 
 
 def test_what_depends_on_elements_stays() -> None:
@@ -72,6 +80,8 @@ def test_the_same_is_computed(n: int, k: int) -> None:
     moved = np.concatenate([np.zeros(min(k, n), np.int64), ints[:max(n - k, 0)]])
     assert np.array_equal(program().sums(ints, k), np.cumsum(moved) - moved)
     assert np.isclose(program().total(xs, k), xs[min(k, n):].sum())
+    assert np.array_equal(program().but_one(xs, k), np.flatnonzero((xs > 0.5) | (np.arange(n) == k)))
+    assert np.array_equal(program().begun(xs, k), 1 + np.flatnonzero((xs[:-1] > xs[1:]) & (np.arange(1, n) > k)))
 
 
 @pytest.mark.parametrize(("k", "element"), [(1, 99_999), (40_000, 60_000), (-1, 0), (-70_000, 0), (2**62, 0),
