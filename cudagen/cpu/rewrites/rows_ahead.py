@@ -2,17 +2,18 @@
 
     for (s = low; s < high; s += 1) {               int last = high - 1;
       int start = offsets[s];                       for (s = low; s < high; s += 1) {
-      for (i = start; i < offsets[s + 1]; i += 1) {   int ahead = min(s + 8, last);
-        int begin = begins[s];                        prefetch xs[begins[ahead]];
-        int at = begin + (i - start);         ->      int start = offsets[s];
-        x = xs[at];                                   for (i = ...) { ... as it was ... }
-        ...                                         }
-      }
-    }
+      for (i = start; i < offsets[s + 1]; i += 1) {   int ahead = min(s + 48, last);
+        int begin = begins[s];                        int size = offsets[ahead + 1] - offsets[ahead];
+        int at = begin + (i - start);         ->      prefetch xs[begins[ahead]];
+        x = xs[at];                                   prefetch xs[begins[ahead] + (size - 1)];
+        ...                                           int start = offsets[s];
+      }                                               for (i = ...) { ... as it was ... }
+    }                                               }
 
-So are rows gathered: flatten(graph -> nodes). A row of few elements is one miss of the caches, and its end, which
-nobody can foresee, keeps the processor from going on to those after it. A place is known in advance if arrays say it
-that have an element for each row. Rows that follow each other in memory come by themselves.
+So are rows gathered: flatten(graph -> nodes). A row of few elements is one miss of the caches, or two where it lies
+across a line's end, and its own end, which nobody can foresee, keeps the processor from going on to those after it. A
+place is known in advance if arrays say it that have an element for each row. Rows that follow each other in memory
+come by themselves.
 """
 from __future__ import annotations
 
@@ -22,37 +23,44 @@ from itertools import count
 from nessie.base.parts import updated
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.nodes import Const, Exp, For, Function, Let, Load, Name, Op, Prefetch, Set, Stmt
-from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, names, parts, statements, with_blocks
+from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, expressions, names, parts, statements, with_blocks
 
-AHEAD = 8                       # rows
+AHEAD = 48                      # rows: a line of memory takes as long as some tens of short ones do
 LARGEST = 16                    # parts of a place's expression
 
 
 def with_rows_ahead(function: Function) -> Function:
-    """The function, whose loops over rows ask for the first element of those AHEAD."""
+    """The function, whose loops over rows ask for the first and the last element of those AHEAD."""
     numbers = count()
     return updated(function, body=tuple([new for s in function.body for new in changed(s, numbers)]))
 
 
 def changed(statement: Stmt, numbers: Iterator[int]) -> list[Stmt]:
-    if not isinstance(statement, For) or (start := start_of(statement)) is None:
+    if not isinstance(statement, For) or (begin := start_of(statement)) is None:
         return [with_blocks(statement, lambda inner: changed(inner, numbers))]
-    places = first_places(statement, start)
+    name, start = begin
+    places = first_places(statement, name)
     if not places:
         return [statement]
     mark = f".a{next(numbers)}"
     row, ahead, last = Name(statement.index), Name(f"ahead{mark}"), Name(f"last{mark}")
-    asks = [Prefetch(array, replaced(index, {row: ahead})) for array, index in places]
+    size = Name(f"size{mark}")
+    length = Let(size.name, "int", op("-", *[replaced(start, {row: at}) for at in (op("+", ahead, integer(1)), ahead)]))
+    firsts = [(array, replaced(index, {row: ahead})) for array, index in places]
+    asks = [Prefetch(array, at) for array, first in firsts for at in (first, op("+", first, op("-", size, integer(1))))]
     nearest = Let(ahead.name, "int", op("min", op("+", row, integer(AHEAD)), last))
     return [Let(last.name, "int", op("-", statement.high, integer(1))),
-            updated(statement, body=(nearest, *asks, *statement.body))]
+            updated(statement, body=(nearest, length, *asks, *statement.body))]
 
 
-def start_of(rows: For) -> Name | None:
-    """Where a row begins among all elements, if the loop goes from row to row, and an array says so first of all."""
+def start_of(rows: For) -> tuple[Name, Exp] | None:
+    """Where a row begins among all elements, by name and by what an array says, if the loop goes from row to row, finds
+    that first of all, and has the next one's start for the row's end."""
     match rows.body:
-        case (Let(start, "int", Load(_, Name(rows.index))), *_) if rows.step == integer(1):
-            return Name(start)
+        case (Let(start, "int", Load(_, Name(rows.index)) as told), *rest) if rows.step == integer(1):
+            following = updated(told, index=op("+", Name(rows.index), integer(1)))
+            if any([part == following for s in statements(tuple(rest)) for e in expressions(s) for part in parts(e)]):
+                return Name(start), told
     return None
 
 
