@@ -112,7 +112,7 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
         case "cpu" if orders:
             return plan_order(kernel, program, tables, width, each)
         case "cpu":
-            return plan_walk(walk_of(kernel, program), tables, width)
+            return plan_walk(walk_of(kernel, program), tables, width, alone=True)
         case "cuda" if orders:
             return plan_cuda_order(kernel, program, tables, width)
         case "cuda":

@@ -31,7 +31,17 @@ from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.cpu.threads.pool import Pool, shared_pool
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, STACK, Array, Scalar
-from nessie.cudagen.host.launching import PACKERS, UNPACKERS, Launcher, Launches, Size, Taken, size_function, take
+from nessie.cudagen.host.launching import (
+    PACKERS,
+    UNPACKERS,
+    Launcher,
+    Launches,
+    Size,
+    Taken,
+    shortened,
+    size_function,
+    take,
+)
 from nessie.cudagen.host.memory import Block, Memory, address_of, view
 from nessie.cudagen.host.nodes import Invoke
 from nessie.cudagen.loops import nodes as loops
@@ -69,9 +79,11 @@ class Cpu(Launches):
         self.errors, self.interrupt_word = (ctypes.c_int64 * len(ERROR_WORDS))(), (ctypes.c_int64 * 1)()
         unbounded, recursive = self.built.unbounded, self.built.recursive
         self.asked = False                      # whether the disk has the text optimised
-        super().__init__(self.built.program, {
-            plan.name: CpuLauncher(plan, plan.name in unbounded, plan.name in recursive)
-            for plan in self.built.plans})
+        launchers: dict[str, CpuLauncher] = {}
+        for plan in reversed(self.built.plans):     # what a plan names stands behind it
+            alone = None if plan.alone is None else launchers[plan.alone.plan]
+            launchers[plan.name] = CpuLauncher(plan, plan.name in unbounded, plan.name in recursive, alone)
+        super().__init__(self.built.program, launchers)
         self.begin(limit)
 
     def optimise(self, plan: Plan | None = None) -> None:
@@ -191,12 +203,15 @@ class PreparedPhase:
 class CpuLauncher(Launcher):
     """Words are what parameters hold, as bits; an array's is its address."""
 
-    def __init__(self, plan: Plan, unbounded: bool, recursive: bool) -> None:
+    def __init__(self, plan: Plan, unbounded: bool, recursive: bool, alone: CpuLauncher | None) -> None:
         super().__init__(plan)
-        self.recursive = recursive
+        self.recursive, self.alone = recursive, alone
+        self.alone_chunks = None if plan.alone is None else size_function(plan.alone.chunks, self.slots)
         self.packers = [PACKERS[p.base] if p.size is None else None for p in plan.parameters]
         self.cells = ctypes.c_int64 * max(1, plan.cells)
         self.inline = 0 if unbounded else FEW   # so many chunks run in the caller's thread
+        lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
+        self.lengths = [(name, size_function(length, self.slots)) for name, length in lengths.items()]
         self.seconds = 0.0                      # that the quick edition has taken on others
         self.steps = [self.step(phase) for phase in plan.phases]
 
@@ -213,6 +228,8 @@ class CpuLauncher(Launcher):
         arrays: dict[str, Array] = {}
         for at, (argument, pack) in enumerate(zip(arguments, self.packers, strict=True)):
             words[at] = argument.buffer.address if pack is None else pack(argument)
+        if self.alone is not None and self.alone_chunks is not None and self.alone_chunks(words, ()) <= 1:
+            return self.alone.launch(device, arguments, spare)
         cells = self.cells()
         at = len(self.packers)
         words[at:at + 3] = map(ctypes.addressof, (cells, device.errors, device.interrupt_word))
@@ -226,6 +243,8 @@ class CpuLauncher(Launcher):
             for name, array in arrays.items():
                 if not finished or name not in self.returned:
                     device.memory.give(array)
+        for name, length in self.lengths:
+            arrays[name] = shortened(device.memory, arrays[name], length(words, cells))
         return [self.result(r, cells, arrays) for r in self.plan.results], self.elements(words, cells)
 
     def run(self, step: PreparedPhase, device: Cpu, words: list[int], cells: Any, arrays: dict[str, Array],

@@ -14,6 +14,7 @@ from nessie.base.values import DTYPES
 from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.generate import generate
 from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
+from nessie.cudagen.host.launching import offered
 from nessie.cudagen.loops import interpreter as loops_interpreter
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.check import check
@@ -38,7 +39,7 @@ class Interpreted(ErrorWords):
         self.module = generate(program, "cpu", width)
         check(self.module)
         self.plans = {plan.name: plan for plan in self.module.plans}
-        self.offers = self.plans.keys() - {kernel.name for kernel in program.kernels}
+        self.offers = offered(program, self.module.plans)
         self.functions = {f.name: f for f in self.module.functions}
         self.order, self.bytes = order, 0
         self.errors, self.interrupt_word = np.zeros(len(ERROR_WORDS), np.int64), np.zeros(1, np.int64)
@@ -55,6 +56,9 @@ class Interpreted(ErrorWords):
                           for p, a in zip(plan.parameters, arguments, strict=True)}
         memory |= {"cells": np.zeros(plan.cells, np.int64), "errors": self.errors, "interrupt": self.interrupt_word,
                    WORKERS: 1}
+        if plan.alone is not None and size(plan.alone.chunks, memory) <= 1:
+            plan = self.plans[plan.alone.plan]
+            memory["cells"] = np.zeros(plan.cells, np.int64)
         replaced = {p.name for number, p in enumerate(plan.parameters) if number in spare}
         for phase in plan.phases:
             self.bytes += take_buffers(phase, memory)

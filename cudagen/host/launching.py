@@ -11,10 +11,12 @@ from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.host.device import NO_FAILURE, Array, ErrorWords
-from nessie.cudagen.host.memory import Pooled
+from nessie.cudagen.host.memory import Pooled, size_class, view
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import EPOCH, TICKETS, WORKERS, ArrayResult, Phase, Plan, replacing
 from nessie.lambda_cu import nodes as ir
@@ -34,7 +36,7 @@ class Launches(ErrorWords):
 
     def __init__(self, program: ir.Program, launchers: Mapping[str, Launcher]) -> None:
         self.program, self.launchers = program, launchers
-        self.offers: Container[str] = launchers.keys() - {kernel.name for kernel in program.kernels}
+        self.offers: Container[str] = offered(program, [launcher.plan for launcher in launchers.values()])
         self.stats = Stats()
         self.traffic: dict[str, tuple[Traffic, tuple[str, ...]]] = {}    # with the names of all that moves
 
@@ -66,6 +68,12 @@ class Launches(ErrorWords):
             self.traffic[name] = traffic(kernel, functions), (*(p.name for p in kernel.params), *kernel.returns)
         of, names = self.traffic[name]
         return bytes_moved(of, dict(zip(names, (*arguments, *results), strict=True)))
+
+
+def offered(program: ir.Program, plans: Sequence[Plan]) -> frozenset[str]:
+    """The names of the plans that are of functions: neither a kernel's nor for one chunk of it."""
+    alone = {plan.alone.plan for plan in plans if plan.alone is not None}
+    return frozenset({plan.name for plan in plans} - {kernel.name for kernel in program.kernels} - alone)
 
 
 @dataclass(frozen=True)
@@ -139,6 +147,17 @@ def take(memory: Pooled, buffer: Taken, length: int, arguments: Sequence[Any], s
         if given.buffer.size and given.buffer.size >= length * DTYPES[buffer.base].itemsize:
             return memory.taken_over(given, length)
     return memory.take(buffer.base, length)
+
+
+def shortened(memory: Pooled, array: Array, length: int) -> Array:
+    """The first elements of an array, in its memory, or in less if that is twice as much as they need."""
+    width = DTYPES[array.base].itemsize
+    if 2 * size_class(length * width) > array.buffer.size:
+        return memory.taken_over(array, length)
+    short = memory.take(array.base, length)
+    np.copyto(view(short), view(array)[:length])
+    memory.give(array)
+    return short
 
 
 # Sizes ------------------------------------------------------------------------------------------

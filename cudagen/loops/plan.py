@@ -29,6 +29,8 @@ Invariants (checked by cudagen.loops.plan_check):
   - a result names a buffer, or a cell that a phase stores a value of its type in; so does a result's last element; a
     buffer's fill is of its type;
   - a buffer that is a copy is one of an array parameter of the same type, which is not longer;
+  - a plan that does the same for one chunk stands behind the plan that names it, has the same parameters, and as many
+    results of the same types; what tells how many chunks there are reads parameters only;
   - a buffer that is kept is of ints, of a plan for 'cuda', neither filled nor a copy, and no result.
 """
 from __future__ import annotations
@@ -99,7 +101,7 @@ class ScalarResult:
 @dataclass(frozen=True)
 class ArrayResult:
     """The buffer's first `length` elements, known after the last phase; None: all of it. With a length, the buffer's
-    size is a bound. Plans of the CPU know sizes before they take buffers. `last`: the cell in which a phase leaves the
+    size is a bound; on the CPU only plans for one chunk have such. `last`: the cell in which a phase leaves the
     last element, too."""
     buffer: str
     length: loops.Exp | None = None
@@ -110,15 +112,23 @@ Result = ScalarResult | ArrayResult
 
 
 @dataclass(frozen=True)
+class Alone:
+    """The plan of this name does the same, where `chunks`, a size, is 1 at most."""
+    plan: str
+    chunks: loops.Exp
+
+
+@dataclass(frozen=True)
 class Plan(Located):
     """`name` and `parameters` are the kernel's, `results` in the order of its returns; `cells` is the number of cells;
-    `elements` says how many elements (and ends of segments) the walk has."""
+    `elements` says how many elements (and ends of segments) the walk has; `alone`: what is shorter for one chunk."""
     name: str
     parameters: tuple[Input, ...]
     phases: tuple[Phase, ...]
     results: tuple[Result, ...]
     cells: int
     elements: loops.Exp = ONE
+    alone: Alone | None = None
 
 
 def replacing(plan: Plan) -> dict[str, str]:

@@ -32,8 +32,26 @@ WORDS = ("int", "float")                # types whose elements are words of 8 by
 def check_plans(plans: tuple[Plan, ...], functions: Mapping[str, Function]) -> None:
     """IllFormed, naming plan and invariant, unless the plans are well formed; the functions are."""
     names = set[str]()
-    for plan in plans:
+    for number, plan in enumerate(plans):
         check_plan(plan, names, functions)
+        if plan.alone is not None:
+            with within(f"plan {plan.name}"):
+                check_alone(plan, {p.name: p for p in plans[number + 1:]}.get(plan.alone.plan))
+
+
+def check_alone(plan: Plan, alone: Plan | None) -> None:
+    """`alone`: the plan behind it that does the same for one chunk."""
+    require(alone is not None, "no plan behind it does the same for one chunk")
+    assert alone is not None
+    require(alone.alone is None and alone.parameters == plan.parameters,
+            f"{alone.name} is to do the same, and has other parameters")
+    require(results_of(alone) == results_of(plan), f"{alone.name} is to do the same, and has other results")
+
+
+def results_of(plan: Plan) -> list[tuple[str, bool]]:
+    """The types of the plan's results, and whether they are arrays."""
+    bases = {buffer.name: buffer.base for phase in plan.phases for buffer in phase.buffers}
+    return [(r.base, False) if isinstance(r, ScalarResult) else (bases.get(r.buffer, ""), True) for r in plan.results]
 
 
 def check_plan(plan: Plan, names: set[str], functions: Mapping[str, Function]) -> None:
@@ -61,6 +79,8 @@ class PlanCheck:
         for parameter in self.plan.parameters:
             if parameter.size is not None:
                 self.size(parameter.size, f"the size of {parameter.name}")
+        if self.plan.alone is not None:
+            self.size(self.plan.alone.chunks, "the number of chunks")
         for phase in self.plan.phases:
             with within(f"phase {phase.function}"):
                 self.phase(phase)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from nessie.cudagen.loops.parser import Parser
-from nessie.cudagen.loops.plan import ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
+from nessie.cudagen.loops.plan import Alone, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
 from nessie.cudagen.loops.printer import ELEMENTS
 
 
@@ -20,6 +20,7 @@ def plan(parser: Parser) -> Plan:
     tokens.expect("elements")
     elements = parser.expression()
     tokens.expect(";")
+    alone = alone_(parser) if tokens.accept("alone") else None
     phases: list[Phase] = []
     while tokens.at("phase", "library"):
         phases.append(phase_(parser))
@@ -28,7 +29,15 @@ def plan(parser: Parser) -> Plan:
         start = tokens.expect("result")
         results.append(tokens.mark(start, result_(parser)))
         tokens.expect(";")
-    return Plan(name, parameters, tuple(phases), tuple(results), cells, elements, origin=origin)
+    return Plan(name, parameters, tuple(phases), tuple(results), cells, elements, alone, origin=origin)
+
+
+def alone_(parser: Parser) -> Alone:
+    name = parser.tokens.name()
+    parser.tokens.expect("of")
+    chunks = parser.expression()
+    parser.tokens.expect(";")
+    return Alone(name, chunks)
 
 
 def input_(parser: Parser) -> Input:

@@ -75,6 +75,7 @@ def comments(word: str, text: str) -> str:
 def show_plan(plan: Plan) -> str:
     return "\n".join([f"plan {word(plan.name)}({', '.join(map(show_input, plan.parameters))}) {{",
                       f"  cells {plan.cells};", f"  elements {show_exp(plan.elements)};",
+                      *([f"  alone {word(plan.alone.plan)} of {show_exp(plan.alone.chunks)};"] if plan.alone else []),
                       *(line for phase in plan.phases for line in phase_lines(phase)),
                       *(f"  result {show_result(result)};" for result in plan.results), "}"])
 

@@ -1,6 +1,6 @@
 """loops as text: show(module) and parse(text), inverse to each other. C-like, with the operators' own names.
 
-    plan        plan name(int n, float[n] xs) { cells 2; elements e; phases, then results }
+    plan        plan name(int n, float[n] xs) { cells 2; elements e; alone p of e; phases, then results }
     phase       phase function(e, e) chunks e { buffer float ys[e]; buffer int zs[e] = 0; }       or `once`; or `;`
                 ... { buffer int zs[e] copy xs; buffer int status[e] kept; }
                 library function(xs, ys) once;                        a function of the target's own

@@ -278,6 +278,35 @@ def reuse(w: Writer) -> None:
     w.go(6)
 
 
+def shorten(w: Writer) -> None:
+    """Operands: array, slot of a length, bytes of an element. It is so long from now on, in less memory if what it has
+    is twice as much as it needs. Nobody else holds it yet."""
+    handle, length = w.slot(1, "ptr"), w.slot(2)
+    size = w.op("mul", length, w.operand(3))
+    class_, quarters, shift = class_of(w, size)
+    old, large = w.part(handle, "class"), w.part(handle, "address", "ptr")
+
+    def less() -> None:
+        list_ = w.op("add", class_, STATE.index("blocks"))
+        block = w.word("%state", list_, "ptr")
+
+        def refill() -> None:
+            w.set_state("wanted", w.op("shl", quarters, shift))
+            w.leave("memory")
+        w.where(w.test("eq", block, "null", "ptr"), refill)
+        w.set_word("%state", list_, w.word(block, 0))
+        w.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr {large}, i64 {size}, i1 false)")
+        free = w.op("add", old, STATE.index("blocks"))
+        w.set_word(large, 0, w.word("%state", free))
+        w.set_word("%state", free, large, "ptr")
+        w.set_part(handle, "address", block, "ptr")
+        w.set_part(handle, "class", class_)
+    w.where(w.test("sle", w.op("add", class_, 4), old), less)
+    w.set_part(handle, "length", length)
+    w.go(4)
+
+
 def fill(w: Writer, width: int) -> None:
     """Operands: array, slot of the value."""
     handle, value = w.slot(1, "ptr"), w.slot(2)
@@ -365,7 +394,7 @@ def operators() -> Iterator[tuple[str, Callable[[Writer], None]]]:
 
 HANDLERS: dict[str, Callable[[Writer], None]] = {
     **{f.__name__: f for f in (constant, move, zero, address, jump, unless, count, poll, ask, fail, done, enter, give,
-                               hold, drop, take, reuse, copy, constant_array, pack, phase, launched)},
+                               hold, drop, take, reuse, shorten, copy, constant_array, pack, phase, launched)},
     **{f"read {base}": partial(read, base=base) for base in DTYPES},
     **{f"fill {width}": partial(fill, width=width) for width in MEMORY},
     **dict(operators()),

@@ -34,11 +34,13 @@ Results = Sequence[int | None]                  # slots of the frame
 
 @dataclass(frozen=True)
 class Kernel:
-    """A plan, with the numbers of its functions and how many chunks each phase runs in the host's own thread."""
+    """A plan, with the numbers of its functions and how many chunks each phase runs in the host's own thread; `alone`:
+    that for one chunk."""
     plan: Plan
     functions: Mapping[str, int]
     inline: int
     empty: EmptyRun | None
+    alone: Kernel | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,14 @@ def launch(kernel: Kernel, arguments: Sequence[int], spare: frozenset[int], resu
     `results`: where results go, None where nobody reads them."""
     out.put("poll")
     ends = [idle(kernel, arguments, results, out)] if kernel.empty is not None else []
-    Launch(kernel, arguments, spare, around, out).write(results)
+    made = Launch(kernel, arguments, spare, around, out)
+    if kernel.alone is not None and kernel.plan.alone is not None:
+        few = out.operate("<=", "int", made.size(kernel.plan.alone.chunks), out.constant(1))
+        several = out.put("unless", few, 0)
+        Launch(kernel.alone, arguments, spare, around, out).write(results)
+        ends.append(out.put("jump", 0))
+        out.come_to(several)
+    made.write(results)
     out.come_to(*ends)
 
 
@@ -95,16 +104,10 @@ class Launch:
         self.replacing = replacing(self.plan)
         self.made: list[str] = []
         self.sizes: dict[loops.Exp, int] = {}       # slots of those that no cell tells
-        cells = max(1, self.plan.cells)
-        self.cells = out.temporary(cells)
-        out.put("zero", self.cells, cells)
-        self.names["cells"] = out.temporary()
-        out.put("address", self.names["cells"], self.cells)
-        self.names["errors"] = out.constant(around.errors)
-        self.names["interrupt"] = out.constant(around.interrupt)
-        self.names[WORKERS] = out.constant(around.workers)
+        self.around, self.cells = around, 0
 
     def write(self, results: Results) -> None:
+        self.begin()
         for phase in self.plan.phases:
             for buffer in phase.buffers:
                 self.take(buffer)
@@ -115,6 +118,20 @@ class Launch:
             self.result(slot, result, left)
         for name in left:
             self.out.put("drop", self.names[name])
+
+    def begin(self) -> None:
+        """What all launches have: only that which the phases read."""
+        out, around = self.out, self.around
+        read = {name.name for phase in self.plan.phases for name in phase.arguments if isinstance(name, loops.Name)}
+        if "cells" in read:
+            cells = max(1, self.plan.cells)
+            self.cells = out.temporary(cells)
+            out.put("zero", self.cells, cells)
+            self.names["cells"] = out.temporary()
+            out.put("address", self.names["cells"], self.cells)
+        words = (("errors", around.errors), ("interrupt", around.interrupt))
+        self.names |= {name: out.constant(word) for name, word in words if name in read}
+        self.names[WORKERS] = out.constant(around.workers)
 
     def take(self, buffer: Buffer) -> None:
         out, width, size = self.out, DTYPES[buffer.base].itemsize, self.size(buffer.size)
@@ -148,6 +165,9 @@ class Launch:
         if slot is None:
             return
         if isinstance(result, ArrayResult):
+            if result.length is not None and result.buffer in left:
+                width = DTYPES[self.bases[result.buffer]].itemsize
+                self.out.put("shorten", self.names[result.buffer], self.size(result.length), width)
             self.out.put("move", slot, self.names[result.buffer])
             if result.buffer not in left:
                 self.out.put("hold", slot)

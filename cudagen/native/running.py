@@ -81,8 +81,9 @@ class Edition:
 
     def kernel(self, name: str) -> Kernel:
         plan = self.plans[name]
+        alone = None if plan.alone is None else self.kernel(plan.alone.plan)
         numbers = {phase.function: self.numbers[name, phase.function] for phase in plan.phases}
-        return Kernel(plan, numbers, self.device.launchers[name].inline, self.empty[name])
+        return Kernel(plan, numbers, self.device.launchers[name].inline, self.empty.get(name), alone)
 
     def address(self, place: int) -> int:
         return self.base + WORD * place

@@ -74,9 +74,33 @@ cuda K1_more(int n, writable float[] ys, float[] xs, int[] interrupt) {
 host other(int n, float[] xs) {
 }
 """
+ALONE = """\
+plan K1(int n) {
+  cells 1;
+  elements n;
+  alone K1_alone of (n + 31) / 32;
+  phase K1_count(n, cells) chunks (n + 31) / 32;
+  result int k = cells[0];
+}
+
+plan K1_alone(int n) {
+  cells 1;
+  elements n;
+  phase K1_alone(n, cells) once;
+  result int k = cells[0];
+}
+
+host K1_count(int first_chunk, int last_chunk, int n, writable int[] cells) {
+  cells[0] = n;
+}
+
+host K1_alone(int n, writable int[] cells) {
+  cells[0] = n;
+}
+"""
 
 
-@pytest.mark.parametrize("text", [HOST, CUDA])
+@pytest.mark.parametrize("text", [HOST, CUDA, ALONE])
 def test_text_is_read_back_and_well_formed(text: str) -> None:
     module = parse(text)
     check(module)
@@ -156,6 +180,11 @@ BROKEN = [
      "    buffer float ys[n];\n    buffer int s[n] kept;\n  }\n  phase K1_more(n, ys, xs, interrupt) once;\n"
      "  result s;\n  result ", "result s is kept"),
     (HOST, "counts[n] = -1", "counts[n] = -1.0", "constant -1.0 is no int"),
+    (ALONE, "alone K1_alone of", "alone K1_one of", "no plan behind it does the same for one chunk"),
+    (ALONE, "of (n + 31) / 32", "of cells[0]", r"the number of chunks reads cells\[0\], where no phase before it"),
+    (ALONE, "plan K1_alone(int n) {", "plan K1_alone(int m, int n) {", "K1_alone is to do the same, and has other par"),
+    (ALONE, "cells[0];\n}\n\nhost K1_count", "cells[0];\n  result int j = cells[0];\n}\n\nhost K1_count",
+     "K1_alone is to do the same, and has other results"),
 ]
 
 

@@ -5,6 +5,7 @@
     lanes           the order in which elements of a block are added up
     interiors       the border of a walk and its interior, each with its own code
     tables          REDUCE_BY_INDEX on several threads
+    alone           all phases in one, where there is one chunk
     finish          the last phase: totals, in the chunks' order
     order           ORDER: keys by a walk, then a sort
     order_text      the text of that

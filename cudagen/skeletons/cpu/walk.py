@@ -13,13 +13,14 @@ Memory for results is taken before `sweep`, when every size is known.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import ROOT, SEGMENT, UNIT, Step, Walk, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import Buffer
+from nessie.cudagen.loops.plan import Alone, Buffer
 from nessie.cudagen.skeletons.chunks import (
     Chunks,
     Span,
@@ -29,6 +30,7 @@ from nessie.cudagen.skeletons.chunks import (
     segmented_chunk,
     span,
 )
+from nessie.cudagen.skeletons.cpu.alone import plan_alone
 from nessie.cudagen.skeletons.cpu.finish import finish
 from nessie.cudagen.skeletons.cpu.lanes import elements, rounds, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import walk_chunk
@@ -53,8 +55,9 @@ from nessie.lambda_cu.scope import writes_in_order
 from nessie.lambda_cu.selection import selection
 
 
-def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
-    """The plan of a kernel whose bindings one walk computes, with its functions."""
+def plan_walk(walk: Walk, tables: Tables, width: int, alone: bool = False) -> Module:
+    """The plan of a kernel whose bindings one walk computes, with its functions. `alone`: and where that saves a phase,
+    the plan for one chunk."""
     border = f"{identifier(walk.kernel.name)}_border"
     whole = any(writes_in_order(step.bind.soac) for step in walk.at(SEGMENT))
     chunks = None if walk.root is None else Chunks(walk.root, width, border, whole)
@@ -72,7 +75,12 @@ def plan_walk(walk: Walk, tables: Tables, width: int) -> Module:
             sweep(kernel, chunks)
     finish(kernel, chunks)
     results = tuple(result_of(kernel, name) for name in walk.kernel.returns)
-    return kernel.module(results, elements_exp(kernel))
+    made = kernel.module(results, elements_exp(kernel))
+    single = plan_alone(walk, tables, made.plans[0].elements) if alone and chunks is not None else None
+    if single is None or chunks is None:
+        return made
+    plan = replace(made.plans[0], alone=Alone(single.plans[0].name, chunk_count(kernel, chunks)))
+    return Module((*made.functions, *single.functions), (plan, *single.plans))
 
 
 def elements_exp(kernel: Kernel) -> loops.Exp:
