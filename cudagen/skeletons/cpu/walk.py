@@ -8,7 +8,8 @@
     joined     chunked   what chains of chunks have combined by index, each in a table (skeletons.cpu.tables)
     finish     once      totals in chunk order, segments that lay in several chunks, what runs once; scalars to cells
 
-Memory for results is taken before `sweep`, when every size is known.
+Memory for results is taken before `sweep`, when every size is known. Where there is one chunk, a plan of one phase does
+what `summary` and those after it do (skeletons.cpu.alone).
 """
 from __future__ import annotations
 
