@@ -69,11 +69,17 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Span:
-    """A chunk of a segmented root: from element i0 of segment s0 to before element i1 of segment s1."""
+    """A chunk of a segmented root: from element i0 of segment s0 to before element i1 of segment s1. `whole`: it is all
+    of the root, so that each segment begins and ends in it."""
     s0: loops.Exp
     i0: loops.Exp
     s1: loops.Exp
     i1: loops.Exp
+    whole: bool = False
+
+
+def whole_of(code: Code, root: ir.Segmented) -> Span:
+    return Span(integer(0), integer(0), code.size(root.segments), code.size(root.total), whole=True)
 
 
 def each_chunk(code: Code, body: Callable[[loops.Exp], None], low: loops.Exp = FIRST, high: loops.Exp = LAST) -> None:
@@ -107,12 +113,13 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
     with code.block() as statements:
         start, stop = bounds(segment)
         begin(segment)
-        elements(op("max", start, part.i0), op("min", stop, part.i1), segment, start)
+        low, high = (start, stop) if part.whole else (op("max", start, part.i0), op("min", stop, part.i1))
+        elements(low, high, segment, start)
         with code.block() as ending:
             end(segment)
         if ending:
-            code.add(loops.If(op("<", segment, part.s1), tuple(ending)))
-    beyond = op("min", op("+", part.s1, integer(1)), code.size(root.segments))
+            code.statements += ending if part.whole else [loops.If(op("<", segment, part.s1), tuple(ending))]
+    beyond = part.s1 if part.whole else op("min", op("+", part.s1, integer(1)), code.size(root.segments))
     code.add(loops.For(segment.name, part.s0, beyond, tuple(statements)))
 
 

@@ -7,7 +7,7 @@ from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.apart.code import GOAL, Declined, ThreadCode, loops_type, parameters_of
-from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk
+from nessie.cudagen.skeletons.chunks import Chunks, segmented_chunk, whole_of
 from nessie.cudagen.skeletons.cpu.lanes import elements, rounds, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import segment_end
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
@@ -112,6 +112,5 @@ def walk_all(kernel: Kernel, run: Sweep, root: ir.Space, chunk: int) -> None:
 
     if isinstance(root, ir.Flat):
         return row(integer(0), code.size(root.size))
-    whole = Span(integer(0), integer(0), code.size(root.segments), code.size(root.total))
-    segmented_chunk(code, root, whole, lambda s: run.segment(s, prologue=True), row,
+    segmented_chunk(code, root, whole_of(code, root), lambda s: run.segment(s, prologue=True), row,
                     lambda s: segment_end(kernel, run, integer(0), s, None))

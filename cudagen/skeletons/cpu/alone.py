@@ -15,7 +15,7 @@ from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer, Result, ScalarResult
-from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk
+from nessie.cudagen.skeletons.chunks import Chunks, segmented_chunk, whole_of
 from nessie.cudagen.skeletons.cpu.lanes import elements, rounds, use_lanes
 from nessie.cudagen.skeletons.cpu.segments import segment_end
 from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
@@ -79,8 +79,7 @@ def walk_whole(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
     if isinstance(root, ir.Flat):
         elements(run, integer(0), code.size(root.size))
         return
-    whole = Span(integer(0), integer(0), code.size(root.segments), code.size(root.total))
-    segmented_chunk(code, root, whole, lambda s: run.segment(s, prologue=True),
+    segmented_chunk(code, root, whole_of(code, root), lambda s: run.segment(s, prologue=True),
                     lambda low, high, s, start: elements(run, low, high, s, start),
                     lambda s: segment_end(kernel, run, integer(0), s, None))
 
