@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from nessie.base.ints import MIN_INT
 from nessie.base.names import Names
 from nessie.base.text.layout import Doc, Mark, join, render
+from nessie.base.values import DTYPES
 from nessie.base.widths import WIDE, single, wide
 from nessie.cudagen.cuda.operators import (
     ELEMENTS,
@@ -58,9 +59,12 @@ from nessie.cudagen.loops.nodes import (
     Vote,
     While,
 )
+from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.loops.walk import arrays_in_common, bound_names, called, read_names
 from nessie.lambda_cu.ops import result_type
 
+TILE = 16 << 10                 # bytes of shared memory with which a function is bound to registers for
+BLOCKS = 4                      # blocks at a time
 WIDTH = 116                     # of a function's first lines
 DEEPEST = 30                    # deeper statements are not indented more
 SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
@@ -149,7 +153,7 @@ class FunctionPrinter:
         return "\n".join(self.lines)
 
     def header(self) -> str:
-        start = 'extern "C" __global__' if self.function.kind == "cuda" else "static __device__"
+        start = f'extern "C" __global__{self.bounds()}' if self.function.kind == "cuda" else "static __device__"
         text = f"{start} {self.result()} {self.named[self.function.name]}("
         column = len(text)
         for at, parameter in enumerate(self.function.parameters):
@@ -159,6 +163,12 @@ class FunctionPrinter:
                 text, column = (text + ", ", column + 2) if fits else (text + ",\n    ", 4)
             text, column = text + shown, column + len(shown)
         return text + ")"
+
+    def bounds(self) -> str:
+        """How few registers compilers should do with: where a block has a tile in shared memory, so few that BLOCKS
+        run at a time."""
+        shared = sum([DTYPES[s.type].itemsize * s.size for s in self.function.body if isinstance(s, Shared)])
+        return f" __launch_bounds__({THREADS}, {BLOCKS})" if shared >= TILE else ""
 
     def result(self) -> str:
         return result_text(self.function, self.named)

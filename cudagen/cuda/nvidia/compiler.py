@@ -15,6 +15,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 from nessie.base.records import dataclass
@@ -26,6 +28,9 @@ from nessie.cudagen.cuda.nvidia.nvrtc import Nvrtc, Refused, library_path
 OLDEST = (7, 0)                             # from then on a warp's threads run on their own, as kernels expect
 FLAGS = ("--fmad=false", "--std=c++17")     # a product is rounded before it is added to, as elsewhere
 VIRTUAL = "compute_"                        # begins the names of architectures whose code is PTX
+VERBOSE = "--ptxas-options=-v"              # says what functions take
+SPILLS = re.compile(r"Function properties for (\S+)\n[^\n]* stack frame, (\d+) bytes spill stores")
+BOUND = re.compile(r"( __launch_bounds__\([^)]*\))( void (\w+)\()")
 MOST_TOLD = 2000                            # characters of a compiler's complaint
 UNKNOWN_GPU = re.compile(r"(invalid value for --gpu-|Unsupported gpu )architecture")     # they have no status for it
 INSTALL = "pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12), or the CUDA toolkit"
@@ -117,19 +122,27 @@ def build(compiler: Compiler, text: str, architecture: str) -> bytes:
     return build_verbosely(compiler, text, architecture)[0]
 
 
-def build_verbosely(compiler: Compiler, text: str, architecture: str, *more: str) -> tuple[bytes, str]:
-    """The code, a cubin or for a virtual architecture PTX, and what the compiler says meanwhile; `more` are further
-    options of its."""
+def build_verbosely(compiler: Compiler, text: str, architecture: str) -> tuple[bytes, str]:
+    """The code, a cubin or for a virtual architecture PTX, and what the compiler says meanwhile. Functions that would
+    spill within their bounds go without: once more, then."""
     if too_old(architecture):
         raise unsupported(compiler, architecture)
-    make = by_nvrtc if compiler.name == "NVRTC" else by_nvcc
+    make = partial(by_nvrtc if compiler.name == "NVRTC" else by_nvcc, compiler.path)
+    options = (f"--gpu-architecture={architecture}", *FLAGS, *(() if is_virtual(architecture) else (VERBOSE,)))
     try:
-        return make(compiler.path, text, (f"--gpu-architecture={architecture}", *FLAGS, *more))
+        code, told = make(text, options)
+        unbound = without_bounds(text, {name for name, stores in SPILLS.findall(told) if stores != "0"})
+        return (code, told) if unbound == text else make(unbound, options)
     except Refused as refused:
         complaint = str(refused)[:MOST_TOLD].strip()
         if UNKNOWN_GPU.search(complaint):
             raise unsupported(compiler, architecture) from None
         raise InternalError(f"{compiler} refuses the kernels: {complaint}") from None
+
+
+def without_bounds(text: str, functions: Collection[str]) -> str:
+    """The text without the bounds of these functions."""
+    return BOUND.sub(lambda found: found[2] if found[3] in functions else found[0], text)
 
 
 def by_nvrtc(path: Path, text: str, options: tuple[str, ...]) -> tuple[bytes, str]:

@@ -15,7 +15,6 @@ from nessie.base.records import dataclass
 from nessie.base.source import Unsupported
 from nessie.cudagen.cuda.nvidia import compiler
 
-VERBOSE = "--ptxas-options=-v"
 FUNCTION = re.compile(r"Function properties for (\S+)\n[^\n\d]*(\d+) bytes stack frame, "
                       r"(\d+) bytes spill stores, (\d+) bytes spill loads(?:\n[^\n]*Used (\d+) registers([^\n]*))?")
 SHARED = re.compile(r"(\d+) bytes smem")
@@ -57,8 +56,7 @@ def assembled(text: str, architecture: str) -> Assembled:
     found = compiler.found()
     if found is None:
         raise Unsupported("there is neither NVRTC nor nvcc to compile kernels", hint=compiler.INSTALL)
-    more = () if compiler.is_virtual(architecture) else (VERBOSE,)
-    code, log = compiler.build_verbosely(found, text, architecture, *more)
+    code, log = compiler.build_verbosely(found, text, architecture)
     return Assembled(code, usages_in(log), tuple(WARNING.findall(log)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from nessie.base.records import dataclass
 from nessie.cudagen.host.device import FAILURE, NO_FAILURE, STOPPED
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
@@ -17,8 +18,12 @@ MOST_BLOCKS = 1024              # where each thread takes elements that are a gr
 WARP = 32
 WARPS = THREADS // WARP
 THREAD, BLOCK, BLOCKS = loops.Name("threadIdx"), loops.Name("blockIdx"), loops.Name("gridDim")
-PROBES = 8                      # numbers that a warp looks at a time
 LANE = op("and", THREAD, integer(WARP - 1))
+HALF = WARP // 2
+SECTOR = 4                      # numbers in a sector of memory
+PROBES = HALF // SECTOR         # sectors that half a warp looks at at a time
+PROBE = op("and", op("/", THREAD, integer(SECTOR)), integer(PROBES - 1))    # which of them a thread has a number of
+AFTER_FAILURE = "after a kernel that has failed nothing is done"
 
 
 def grid(size: loops.Exp) -> loops.Exp:
@@ -63,43 +68,88 @@ def first_warp(code: Code) -> AbstractContextManager[None]:
     return threads_below(code, WARP)
 
 
-def last_by_warp(code: Code, least: loops.Exp, most: loops.Exp, guess: loops.Exp,
-                 holds: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
-    """The last number in least..most for which it holds, as it does for the least and, of two numbers, for the greater
-    only if for the less. All lanes of a warp look for the same one, by PROBES numbers a round, which four lanes each
-    look at: first at the neighbours of the guess, then each round leaves a ninth of what there was. More probes would
-    touch more sectors than they save rounds."""
-    near = op("max", least, op("min", op("-", guess, integer(PROBES // 2)), most))
-    first = code.let_int("near", near)
-    many = probes(code, first, integer(1), most, holds)
-    none, found = op("==", many, integer(0)), op("+", first, many)
-    low = code.var("low", "int", op("select", none, least, found))
-    high = code.var("high", "int", op("select", none, first, op("select", op("<", many, integer(PROBES)), found, most)))
+@dataclass(frozen=True)
+class Known:
+    """What a search knows, in variables: the number lies in low..high, `below` is no greater than low's key, and
+    `above` no greater than that of what follows high, and greater than the item."""
+    low: loops.Name
+    high: loops.Name
+    below: loops.Name
+    above: loops.Name
+
+
+def last_by_halves(code: Code, most: loops.Exp, item: loops.Exp, items: loops.Exp,
+                   key: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
+    """The last number in 0..most whose key, which lies in memory, is no greater than the item, as that of 0 is: keys
+    grow, up to `items`. Each half of a warp looks for one. In a round it looks at PROBES whole sectors of keys: two
+    where the item was if keys grew evenly between those that are known, and two further off; or, after a round that
+    left more than an eighth, and where few are left, at sectors that are equally far apart: often those of the other
+    half. More of them would be more to load than they save rounds."""
+    begins = {"low": integer(0), "high": most, "below": integer(0), "above": op("+", items, integer(1))}
+    known = Known(**{hint: loops.Name(code.var(hint, "int", first)) for hint, first in begins.items()})
+    slow, looks = [loops.Name(code.var(hint, "bool", loops.Const(value, "bool")))
+                   for hint, value in (("slow", False), ("looks", True))]
     with code.block() as body:
-        apart = op("+", op("/", op("-", loops.Name(high), loops.Name(low)), integer(PROBES + 1)), integer(1))
-        way = code.let_int("apart", apart)
-        many = probes(code, loops.Name(low), way, loops.Name(high), holds)
-        code.add(loops.Set(low, op("+", loops.Name(low), op("*", many, way))))
-        code.add(loops.Set(high, op("min", loops.Name(high), op("+", loops.Name(low), op("-", way, integer(1))))))
-    code.add(loops.While(op("<", loops.Name(low), loops.Name(high)), tuple(body)))
-    return loops.Name(low)
+        width = code.let_int("width", op("-", known.high, known.low))
+        near = code.var("first", "int", evenly(known, width))
+        with code.block() as guess:
+            code.add(loops.Set(near, guessed(code, known, width, item)))
+        few = op("<", width, integer(PROBES * SECTOR))
+        code.add(loops.If(op("not", op("or", slow, few)), tuple(guess)))
+        probed = op("+", op("and", loops.Name(near), integer(-SECTOR)), op("and", LANE, integer(SECTOR - 1)))
+        narrow(code, known, code.var("probed", "int", op("select", looks, probed, known.low)), item,
+               lambda number: key(op("max", integer(0), op("min", number, most))))
+        code.add(loops.Set(slow.name, op("<", width, op("*", op("-", known.high, known.low), integer(8)))))
+        code.add(loops.Set(looks.name, op("<", known.low, known.high)))
+    code.add(loops.While(op("/=", loops.Vote(looks.name), integer(0)), tuple(body)))
+    return known.low
 
 
-def probes(code: Code, first: loops.Exp, apart: loops.Exp, most: loops.Exp,
-           holds: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
-    """Of how many of the PROBES numbers after the first, so far apart, it holds; of none beyond the most."""
-    number = op("+", op("rshift", LANE, integer(2)), integer(1))
-    probed = code.let_int("probed", op("+", first, op("*", number, apart)))
-    held = code.let("held", Value(op("and", op("<=", probed, most), holds(op("min", probed, most))), "bool"))
+def evenly(known: Known, width: loops.Exp) -> loops.Exp:
+    """A number in the lane's sector, of sectors that are equally far apart, or side by side."""
+    apart = op("max", op("+", op("/", width, integer(PROBES + 1)), integer(1)), integer(SECTOR))
+    return op("+", known.low, op("-", op("*", op("+", PROBE, integer(1)), apart), integer(SECTOR - 1)))
+
+
+def guessed(code: Code, known: Known, width: loops.Exp, item: loops.Exp) -> loops.Exp:
+    """The same, of those near where the item was if keys grew evenly."""
+    share = op("/", op("float", op("-", item, known.below)), op("float", op("-", known.above, known.below)))
+    there = op("+", known.low, op("trunc", op("*", share, op("float", width))))
+    guess = code.let_int("guess", op("max", op("+", known.low, integer(1)), op("min", there, known.high)))
+    far = code.let_int("far", op("+", op("rshift", width, integer(4)), integer(2 * SECTOR)))     # not a sector twice
+    near = op("-", op("*", PROBE, integer(SECTOR)), integer(SECTOR * (PROBES - 1) // 2))
+    ends = op("select", op("==", PROBE, integer(0)), op("-", integer(0), far), far)
+    inner = op("and", op("<", integer(0), PROBE), op("<", PROBE, integer(PROBES - 1)))
+    return op("+", guess, op("select", inner, near, ends))
+
+
+def narrow(code: Code, known: Known, probed: str, item: loops.Exp, key: Callable[[loops.Exp], loops.Exp]) -> None:
+    """The lanes look at the keys of the numbers that they have probed, which grow over half a warp."""
+    number, found = loops.Name(probed), loops.Name(code.var("key", "int", key(loops.Name(probed))))
+    held = code.let("held", Value(op("and", op("<=", number, known.high), op("<=", found, item)), "bool"))
     assert isinstance(held.exp, loops.Name)
-    return code.let_int("many", op("rshift", op("ones", loops.Vote(held.exp.name)), integer(2)))
+    half, all_ = op("and", LANE, integer(HALF)), integer((1 << HALF) - 1)
+    many = code.let_int("many", op("ones", op("and", op("rshift", loops.Vote(held.exp.name), half), all_)))
+    lanes = {"last": op("max", op("-", many, integer(1)), integer(0)), "following": op("min", many, integer(HALF - 1))}
+    (last, last_key), (following, following_key) = [
+        [code.let_int(hint, loops.Shuffle(name, lane, "index"))
+         for hint, name in ((which, probed), (f"{which}_key", found.name))]
+        for which, place in lanes.items() for lane in [code.let_int("lane", op("+", half, place))]]
+    code.add(loops.If(op("<", integer(0), many), (
+        loops.Set(known.low.name, op("max", known.low, last)),
+        loops.Set(known.below.name, op("max", known.below, last_key)))))
+    code.add(loops.If(op("and", op("<", many, integer(HALF)), op("<=", following, known.high)), (
+        loops.Set(known.above.name, following_key),
+        loops.Set(known.high.name, op("-", following, integer(1))))))
 
 
 def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
-           alone: bool = False, about: str = "") -> None:
+           alone: bool = False, numbered: bool = False, about: str = "") -> None:
     """Adds a phase that does what has been written, unless an earlier kernel has failed. `alone`: the first thread of
-    its block does it, and the others do not even look. `about`: what it does, for readers."""
-    unless_stopped(code)
+    its block does it, and the others do not even look. `numbered`: who draws the block's number looks. `about`: what
+    it does, for readers."""
+    if not numbered:
+        unless_stopped(code)
     if alone:                               # the others must not read that it has stopped when the first says so
         leave_if(code, op("/=", THREAD, integer(0)), "one thread does it all")
     kernel.phase(use, code, blocks, buffers, "cuda", about)
@@ -108,8 +158,13 @@ def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffe
 def unless_stopped(code: Code) -> None:
     """Puts before what has been written so far: nothing happens after a kernel that failed, which may have left
     indices that are out of range."""
-    leave_if(code, op("/=", loops.Load(code.array("errors", "int", writable=code.fails), integer(STOPPED)), integer(0)),
-             "after a kernel that has failed nothing is done")
+    leave_if(code, has_stopped(code), AFTER_FAILURE)
+
+
+def has_stopped(code: Code) -> loops.Exp:
+    """Has an earlier kernel failed?"""
+    errors = code.array("errors", "int", writable=code.fails)
+    return op("/=", loops.Load(errors, integer(STOPPED)), integer(0))
 
 
 def leave_if(code: Code, condition: loops.Exp, why: str) -> None:

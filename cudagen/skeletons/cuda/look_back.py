@@ -28,7 +28,15 @@ from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import EPOCH, TICKETS, Buffer
-from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, blocks_here, first_thread
+from nessie.cudagen.skeletons.cuda.blocks import (
+    AFTER_FAILURE,
+    LANE,
+    THREAD,
+    WARP,
+    blocks_here,
+    first_thread,
+    has_stopped,
+)
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, chain_lanes, component_wise, join_lanes, joined, sums
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
 from nessie.cudagen.skeletons.states import State, keep
@@ -59,16 +67,20 @@ def published_buffers(states: Sequence[State], prefix: str, tiles: loops.Exp) ->
 
 def ticket(code: Code, tiles: loops.Exp) -> loops.Exp:
     """The number of the tile: blocks that have drawn smaller ones are running or done. Who draws the last of so many
-    sets the counter back for the next launch."""
+    sets the counter back for the next launch. Who draws looks for earlier failures, too: it waits for both at once."""
     drawn, shared = code.fresh("drawn"), code.shared("ticket", "int", 1)
     tickets = code.array(TICKETS, "int", writable=True)
     with first_thread(code):
+        stopped = code.let("stopped", Value(has_stopped(code), "bool")).exp
         code.add(loops.Atomic("add", tickets, integer(0), integer(1), drawn))
         code.add(loops.If(op("==", op("+", loops.Name(drawn), integer(1)), blocks_here(code, tiles)),
                           (loops.Atomic("exchange", tickets, integer(0), integer(0)),)))
-        code.add(loops.Store(shared, integer(0), loops.Name(drawn)))
+        code.add(loops.Store(shared, integer(0), op("select", stopped, integer(-1), loops.Name(drawn))))
     code.add(loops.Barrier())
-    return code.let_int("tile", loops.Load(shared, integer(0)))
+    tile = code.let_int("tile", loops.Load(shared, integer(0)))
+    code.note(AFTER_FAILURE)
+    code.add(loops.If(op("<", tile, integer(0)), (loops.Return(),)))
+    return tile
 
 
 def look_back(kernel: Kernel, code: Code, total: Sums, line: Line, prefix: str) -> Sums:

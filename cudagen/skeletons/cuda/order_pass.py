@@ -22,7 +22,7 @@ cuda {name}_pass(int number, int shift, int n, {given}writable int[] bits, {orde
   shared int held[{tile}];
   shared int goes[{values}];
   shared uint32 warps[{warps}];
-  shared int drawn[1];
+  shared int drawn[2];
   {unless_stopped}
   if (counts[{alike} + number] /= 0) {{
     return;
@@ -30,6 +30,7 @@ cuda {name}_pass(int number, int shift, int n, {given}writable int[] bits, {orde
   if (threadIdx == 0) {{
     ticket = atomic add(counts[{tickets} + number], 1);
     drawn[0] = ticket;
+    drawn[1] = shift;
   }}
   for (c = threadIdx; c < {counters}; c += {threads}) {{
     counters[c] = 0;
@@ -61,14 +62,13 @@ cuda {name}_pass(int number, int shift, int n, {given}writable int[] bits, {orde
     total = int32(total + counters[w * {values} + threadIdx]);
   }}
   int tag = lshift(4 * (number + 1), 48);
-  int place = tile * {values} + threadIdx;
-  atomic exchange(status[place], tag + lshift(1, 48) + total);
+  atomic exchange(status[tile * {values} + threadIdx], tag + lshift(1, 48) + total);
   var int through = total;
   {scan}
   barrier;
   var int before = through - total;
   for (v = 0; v < threadIdx / {warp}; v += 1) {{
-    before = before + warps[v];
+    before = int32(before + warps[v]);
   }}
   note "where those of each warp go in shared memory";
   var int next = before;
@@ -77,12 +77,16 @@ cuda {name}_pass(int number, int shift, int n, {given}writable int[] bits, {orde
     counters[u * {values} + threadIdx] = next;
     next = int32(next + of_warp);
   }}
+  goes[threadIdx] = counts[number * {values} + threadIdx] - before;
   barrier;
   note "there equal digits lie side by side: lanes vote on the digit's bits, who has the same";
+  note "(of keys anew, by a shift that compilers do not know: threads would keep their digits in registers till here)";
+  int again = drawn[1];
   {puts}
   note "how often the tiles before have the value: each one's own count, up to one that knows all before it";
   var int earlier = 0;
-  var int look = tile - 1;
+  int place = drawn[0] * {values} + threadIdx;
+  var int look = drawn[0] - 1;
   while (look >= 0) {{
     int told = relaxed status[look * {values} + threadIdx];
     int what = rshift(told, 48) - 4 * (number + 1);
@@ -94,7 +98,7 @@ cuda {name}_pass(int number, int shift, int n, {given}writable int[] bits, {orde
     }}
   }}
   atomic exchange(status[place], tag + lshift(2, 48) + earlier + total);
-  goes[threadIdx] = counts[number * {values} + threadIdx] + earlier - before;
+  goes[threadIdx] = goes[threadIdx] + earlier;
   barrier;
   note "from there neighbours go to neighbours";
   {stores}
@@ -118,15 +122,17 @@ LOAD = """if ({off} < left) {{
 COUNT = """int digit{k} = rshift({plain}, shift) and 255;
   atomic add(counters[row + digit{k}], 1);"""
 
-PUT = """int peers{k} = peers(digit{k}, 8);
+PUT = """int value{k} = rshift({plain}, again) and 255;
+  int peers{k} = peers(value{k}, 8);
   int under{k} = ones(peers{k} and lower);
-  int found{k} = counters[row + digit{k}];
+  int found{k} = counters[row + value{k}];
   barrier warp;
   if (under{k} == 0) {{
-    counters[row + digit{k}] = found{k} + ones(peers{k});
+    counters[row + value{k}] = found{k} + ones(peers{k});
   }}
   int slot{k} = found{k} + under{k};
-  held[slot{k}] = key{k};"""
+  held[slot{k}] = key{k};
+  barrier warp;"""
 
 STORE_KEY = """if ({off} < rest) {{
       int {bits}{k} = held[{off} + threadIdx];
@@ -184,7 +190,7 @@ def pass_holes(each: int, warp: int, warps: int, keys: Keys, values: bool, segme
     return {"counters": VALUES * warps, "run": warp * each, "most": 2 ** 48 - 1, "order": order, "given": given,
             "made": made, "loads": f"{declared}\n  {loads}",
             "counted": lines(each, warp, COUNT, plain=(keys.plain, "bits", "key")),
-            "puts": "\n  barrier warp;\n  ".join([PUT.format(k=k) for k in range(each)]),
+            "puts": lines(each, warp, PUT, plain=(keys.plain, "bits", "key")),
             "stores": (stores_of_keys(each, threads, keys) if values else
                        stores_of_both(each, warp, threads, "" if segmented else "not(last)"))}
 

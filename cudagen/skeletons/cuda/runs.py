@@ -14,15 +14,15 @@ from nessie.cudagen.kernels.code import Code, identifier, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import Chunks, Span, border, cut, last, segmented, start_of
-from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, last_by_warp, threads_below
+from nessie.cudagen.skeletons.cuda.blocks import HALF, THREAD, WARP, last_by_halves, threads_below
 from nessie.cudagen.skeletons.cuda.staging import FEW, ROOM, ended_stores, fitting
 from nessie.cudagen.skeletons.cuda.sums import AT_A_TIME
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.lambda_cu import nodes as ir
 
 SHARED = 46 << 10               # bytes of shared memory for a tile; 2 KB more are for sums of warps and the like
+ENDS = ("tile_s", "tile_i", "tile_start")       # of a tile's ends: segment, element, where the segment starts
 WORD = 8                        # bytes of a number
-WORDS = 3                       # a segment, an element, and where the segment starts
 STARTS = "int16"                # holds the start of a segment in its tile
 
 
@@ -85,66 +85,79 @@ def room_for_slots(kernel: Kernel, root: ir.Space, width: int) -> int:
 
 
 def tile_of(code: Code, runs: Runs, tile: loops.Exp) -> Tile:
-    """The tile's items. Where its segments are irregular, their starts are there after a barrier."""
+    """The tile's items. Where its segments are irregular, their starts are there after a barrier. Its ends are in
+    shared memory, where threads look when they need them: in registers they would stay all the time."""
     items = code.let_int("items", runs.items(code))
     low, high = some(code, op("*", tile, integer(runs.tile)), runs.tile, items)
     if isinstance(runs.root, ir.Flat):
         return Tile(low, high, low, code.let_int("many", op("-", high, low)))
+    ends = [code.shared(hint, "int", 2) for hint in ENDS[:3 if isinstance(runs.root, ir.Irregular) else 2]]
     if runs.cuts:
         code.note("the tile: segments are cut at whole tiles from their own starts")
-    starts = ""
     if isinstance(runs.root, ir.Irregular):
-        span, starts = searched(code, runs, runs.root, low, high, items)
+        find_ends(code, runs, runs.root, (low, high, items), ends)
     else:
-        segments = integer(0), code.size(runs.root.segments)
-        span = bounded(code, runs, low, high, runs.tile if runs.cuts else 1, segments, "tile_")
+        compute_ends(code, runs, (low, high), ends)
+    code.add(loops.Barrier())
+    begin, end = [[loops.Load(array, integer(number)) for array in ends] for number in (0, 1)]
+    span, starts = Span(*begin[:2], *end[:2]), ""
+    if isinstance(runs.root, ir.Irregular):
+        starts = load_starts(code, runs, runs.root, span, begin[2])
     if runs.cuts:
-        low, high = (code.let_int(hint, op("+", s, i)) for hint, s, i in
-                     (("low", span.s0, span.i0), ("high", span.s1, span.i1)))
-    return Tile(low, high, span.i0, code.let_int("many", op("-", span.i1, span.i0)), span, starts)
+        low, high = op("+", span.s0, span.i0), op("+", span.s1, span.i1)
+    return Tile(low, high, span.i0, op("-", span.i1, span.i0), span, starts)
 
 
-def searched(code: Code, runs: Runs, root: ir.Irregular, low: loops.Exp, high: loops.Exp,
-             items: loops.Exp) -> tuple[Span, str]:
-    """The span of a tile, of so many items in all, of which two warps look for one end each, and the array with the
-    starts of its segments: from its first element on, none before it, nor beyond what it may have at most."""
-    borders = code.shared("borders", "int", 2 * WORDS)
-    starts = code.shared("starts", STARTS, runs.width * THREADS + WORDS)
-    code.note("its ends, each by a warp: the last segment s with start(s) + s <= item; first near where it were if all "
-              "segments were equally long")
-    with threads_below(code, 2 * WARP):
-        item = code.let_int("item", op("select", op("<", THREAD, integer(WARP)), low, high))
-        many = code.size(root.segments)
-        share = op("/", op("float", item), op("float", op("max", items, integer(1))))
-        guess = code.let_int("guess", op("trunc", op("*", share, op("float", many))))
-        found = last_by_warp(code, integer(0), many, guess,
-                             lambda s: op("<=", op("+", start_of(code, root, s), s), item))
+def compute_ends(code: Code, runs: Runs, items: tuple[loops.Exp, loops.Exp], ends: list[str]) -> None:
+    """A thread for each of the tile's ends computes it."""
+    with threads_below(code, 2):
+        item = code.let_int("item", op("select", op("==", THREAD, integer(0)), *items))
+        block, segments = integer(runs.tile if runs.cuts else 1), (integer(0), code.size(segmented(runs.root).segments))
+        tell_end(code, ends, THREAD, border(code, runs, item, block, segments, "segment", "element"))
+
+
+def find_ends(code: Code, runs: Runs, root: ir.Irregular, items: tuple[loops.Exp, loops.Exp, loops.Exp],
+              ends: list[str]) -> None:
+    """The halves of a warp look for an end each, of a tile from an item to before another, of so many in all."""
+    low, high, all_ = items
+    code.note("its ends, each by half a warp: the last segment s with start(s) + s <= item, near where it is if "
+              "segments are equally long")
+    with threads_below(code, WARP):
+        item = code.let_int("item", op("select", op("<", THREAD, integer(HALF)), low, high))
+        found = last_by_halves(code, code.size(root.segments), item, all_,
+                               lambda s: op("+", start_of(code, root, s), s))
         segment = code.var("segment", "int", found)
         element = code.var("element", "int", op("-", item, found))
         cut(code, root, found, loops.Name(element), integer(runs.tile if runs.cuts else 1),
             lambda s, i: (loops.Set(segment, s), loops.Set(element, i)))
-        start = start_of(code, root, loops.Name(segment))
+        end = loops.Name(segment), loops.Name(element), start_of(code, root, loops.Name(segment))
         with code.block() as told:
-            for word, value in enumerate((loops.Name(segment), loops.Name(element), start)):
-                code.add(loops.Store(borders, op("+", op("*", op("/", THREAD, integer(WARP)), integer(WORDS)),
-                                                 integer(word)), value))
-        code.add(loops.If(op("==", LANE, integer(0)), tuple(told)))
-    code.add(loops.Barrier())
-    s0, i0, start, s1, i1, _ = [code.let_int(hint, loops.Load(borders, integer(word))) for word, hint in
-                                enumerate(("tile_s0", "tile_i0", "tile_start", "tile_s1", "tile_i1", "_"))]
+            tell_end(code, ends, op("/", THREAD, integer(HALF)), end)
+        code.add(loops.If(op("==", op("and", THREAD, integer(HALF - 1)), integer(0)), tuple(told)))
+
+
+def tell_end(code: Code, ends: list[str], number: loops.Exp, values: tuple[loops.Exp, ...]) -> None:
+    code.statements += [loops.Store(array, number, value) for array, value in zip(ends, values, strict=False)]
+
+
+def load_starts(code: Code, runs: Runs, root: ir.Irregular, span: Span, start: loops.Exp) -> str:
+    """The array in which the starts of the tile's segments are, from its first element on, none before it, nor beyond
+    what it may have at most."""
+    starts = code.shared("starts", STARTS, runs.width * THREADS + 3)
     code.note("where the tile's segments start, from its first element on")
-    place, beyond = code.fresh("place"), op("min", op("+", s1, integer(1)), code.size(root.segments))
+    place, beyond = code.fresh("place"), op("min", op("+", span.s1, integer(1)), code.size(root.segments))
     with code.block() as body:
-        offset = op("-", start_of(code, root, op("+", s0, loops.Name(place))), i0)
+        offset = op("-", start_of(code, root, op("+", span.s0, loops.Name(place))), span.i0)
         code.add(loops.Store(starts, loops.Name(place), op("max", op("min", offset, integer(2 * runs.width * THREADS)),
                                                                 integer(0))))
-    code.add(loops.For(place, THREAD, op("+", op("-", beyond, s0), integer(1)), tuple(body), integer(THREADS)))
+    code.add(loops.For(place, THREAD, op("+", op("-", beyond, span.s0), integer(1)), tuple(body), integer(THREADS)))
 
     def start_here(segment: loops.Exp) -> loops.Exp:
-        return op("select", op("==", segment, s0), start, op("+", i0, loops.Load(starts, op("-", segment, s0))))
+        return op("select", op("==", segment, span.s0), start,
+                  op("+", span.i0, loops.Load(starts, op("-", segment, span.s0))))
 
     code.starts[root.offsets] = start_here
-    return Span(s0, i0, s1, i1), starts
+    return starts
 
 
 # The threads' runs --------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ ROOM = 34 << 10                 # bytes of slots at most: two arrays of numbers,
 FEW = 512                       # segments that end in a tile
 MOST_ENDED = 2                  # arrays of their results that have slots
 LINE = 128                      # bytes in which each bank is once
+SECTOR = 32                     # bytes that memory moves at least
 BANK = 4
 PLACES = "int16"                # holds the number of an item in its tile
 
@@ -212,7 +213,7 @@ def ended_stores(walk: Walk) -> list[str]:
 @dataclass
 class Staging:
     """Slots at work in one function: `arrays` are theirs in shared memory, `low` the tile's first element, `many` how
-    many it has; `firsts` what ranks are counted from."""
+    many it has; `skew`: how many are before it in its sector; `firsts` what ranks are counted from."""
     slots: Slots
     arrays: tuple[str, ...]
     places: dict[Place, str]
@@ -220,6 +221,7 @@ class Staging:
     low: loops.Exp
     many: loops.Exp
     ended: Ended
+    skew: loops.Exp | None = None
     firsts: dict[str, loops.Exp] = field(default_factory=dict)
     own: dict[str, loops.Exp] = field(default_factory=dict)          # by type, where the current element's slot is
     known: dict[str, Value] = field(default_factory=dict)            # by step, what was computed for it
@@ -311,23 +313,36 @@ class Staging:
 
     @contextmanager
     def turns(self, code: Code) -> Iterator[loops.Exp]:
-        """Let the block do what is written meanwhile for each element of the tile, THREADS at a time."""
+        """Let the block do what is written meanwhile for each element of the tile, THREADS at a time; a warp's begin
+        where a sector of memory does."""
         turn = code.fresh("turn")
         with code.block() as body:
-            place = code.let_int("place", op("+", op("*", loops.Name(turn), integer(THREADS)), THREAD))
+            number = op("+", op("*", loops.Name(turn), integer(THREADS)), THREAD)
+            place = code.let_int("place", op("-", number, self.skew) if self.skew else number)
             with code.block() as inside:
                 yield place
-            code.add(loops.If(op("<", place, self.many), tuple(inside)))
+            here = op("<", place, self.many)
+            code.add(loops.If(op("and", op("<=", integer(0), place), here) if self.skew else here, tuple(inside)))
         code.add(loops.For(turn, integer(0), integer(self.width), tuple(body)))
 
 
-def staging(code: Code, slots: Slots, width: int, low: loops.Exp, many: loops.Exp, ended: Ended) -> Staging:
-    """The slots of a function whose tiles have THREADS times `width` elements at most."""
+def staging(code: Code, slots: Slots, width: int, low: loops.Exp, many: loops.Exp, ended: Ended,
+            aligned: bool) -> Staging:
+    """The slots of a function whose tiles have THREADS times `width` elements at most. `aligned`: they begin where a
+    sector does."""
     items = width * THREADS
     arrays = [code.shared(hint, type_, padded(type_, items))
               for hint, type_ in zip(hints(slots), slots.types, strict=True)]
     places = {place: code.shared(f"{place.filter}_places", PLACES, padded(PLACES, items)) for place in slots.places}
-    return Staging(slots, tuple(arrays), places, width, low, many, ended)
+    skew = None if aligned or not arrays else skew_of(code, slots, items, low, many)
+    return Staging(slots, tuple(arrays), places, width, low, many, ended, skew)
+
+
+def skew_of(code: Code, slots: Slots, items: int, low: loops.Exp, many: loops.Exp) -> loops.Exp:
+    """How many elements the sector of the tile's first has before it, where there are turns for so many more; of the
+    type whose elements are shortest."""
+    before = op("and", low, integer(SECTOR // min([DTYPES[type_].itemsize for type_ in slots.types]) - 1))
+    return code.let_int("skew", op("select", op("<=", op("+", many, before), integer(items)), before, integer(0)))
 
 
 def hints(slots: Slots) -> list[str]:

@@ -94,7 +94,7 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...], ends: b
             about += told
     about += ITEMS if kernel.walk.segmented else ""
     launched, more = finish_walk(kernel, code, tiles) if ends else (tiles, "")
-    launch(kernel, "sweep", code, launched, buffers, about=about + more)
+    launch(kernel, "sweep", code, launched, buffers, numbered=bool(carries), about=about + more)
     return tiles
 
 
@@ -109,7 +109,8 @@ def count_tiles(kernel: Kernel, runs: Runs) -> None:
     with code.block() as last:
         counted(kernel, code, tiles)
     last_block(kernel, code, launched, last, together=False)
-    launch(kernel, "count", code, launched, published_buffers(own.states, COUNTING, launched), about=ABOUT_COUNT)
+    buffers = published_buffers(own.states, COUNTING, launched)
+    launch(kernel, "count", code, launched, buffers, numbered=True, about=ABOUT_COUNT)
 
 
 def counted(kernel: Kernel, code: Code, tiles: loops.Exp) -> None:
@@ -134,7 +135,7 @@ def begin_tiles(kernel: Kernel, code: Code, runs: Runs, active: frozenset[str], 
     part = tile_of(code, runs, tile)
     ended = ended_in(code, kernel.walk, part.span) if part.span is not None and writing else NONE_ENDS
     wanted = slots_of(kernel.walk, runs.root, runs.width * THREADS, active, writing, runs.room)
-    slots = staging(code, wanted, runs.width, part.first, part.many, ended)
+    slots = staging(code, wanted, runs.width, part.first, part.many, ended, isinstance(runs.root, ir.Flat))
     if part.starts and wanted.computed:
         code.add(loops.Barrier())
     slots.load(code, lambda step, index: term(kernel, code, runs.root, part, step, index))

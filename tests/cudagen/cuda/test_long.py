@@ -47,7 +47,8 @@ PLACES = re.compile(r"__shared__ short (?=(?:\w+_places\w*|starts)\[)|((?:\w+_pl
 # Counts of a tile or of a block, and sums of these.
 COUNTS = re.compile(r"__shared__ unsigned (?=(?:counters|warps|digits)\[)"
                     r"|((?:counters|warps|digits)\[.*?(?:\] = |\], ))\(unsigned\)"
-                    r"|(\b(?:left|rest|total|next) = \(long long\))\(int\)|(__shfl_up_sync\(.*, )\(int\)(?=step\))")
+                    r"|(\b(?:left|rest|total|next|before) = \(long long\))\(int\)"
+                    r"|(__shfl_up_sync\(.*, )\(int\)(?=step\))")
 SHUFFLED_BOOL = re.compile(r"\(bool\)__shfl_\w+\(0xffffffffu, \(int\)")
 
 

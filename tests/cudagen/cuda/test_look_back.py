@@ -102,9 +102,13 @@ def test_many_tiles_at_work(group: int, name: str, tiles: int, seed: int) -> Non
     agrees(flat_kernel(FLAT[name]), [n, numbers(n)], seed)
 
 
+POWER_LAW = [min(int(length), THREADS * 20) for length in np.random.default_rng(3).zipf(1.6, 1500)]
+
+
 @pytest.mark.sampled(quick=4)
-@pytest.mark.parametrize("lengths", [[THREADS * 70], [1] * 900 + [THREADS * 30] + [0] * 900, [0] * (THREADS * 9)],
-                         ids=["one", "some", "none"])
+@pytest.mark.parametrize("lengths", [[THREADS * 70], [1] * 900 + [THREADS * 30] + [0] * 900, [0] * (THREADS * 9),
+                                     POWER_LAW],
+                         ids=["one", "some", "none", "power law"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", SEGMENTED)
 @GROUPS
