@@ -17,7 +17,8 @@ from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.text import parse
 
 QUICK = ("fusion/scan_then_pack", "norm2")
-HEAD = re.compile(r'^(?:extern "C" __global__ void|static __device__ [\w ]+?) (\w+)\((.*?)\) \{$',
+KERNEL = r"__global__(?: __launch_bounds__\([^)]*\))? void"
+HEAD = re.compile(rf'^(?:extern "C" {KERNEL}|static __device__ [\w ]+?) (\w+)\((.*?)\) \{{$',
                   re.MULTILINE | re.DOTALL)
 PARAMETER = re.compile(r"(const )?[\w ]+?\*(__restrict__ )?(\w+)")
 IN_COMMON = (r"\(const volatile [\w ]+\*\){0}\)", r"\w*(?:load|store|atomic)\w*\((?:\([\w ]+\*\))?&{0}\[")
@@ -80,7 +81,7 @@ def test_what_others_reach_is_not_called_alone(name: str) -> None:
     texts = [one.built.text for one in made(name)]
     assert texts and any("__restrict__" in text for text in texts)
     for text in texts:
-        assert set(re.findall(r"__global__ void (\w+)\(", text)) <= functions_of(text).keys()
+        assert set(re.findall(rf"{KERNEL} (\w+)\(", text)) <= functions_of(text).keys()
         assert told_too_much(text) == []
 
 

@@ -140,7 +140,7 @@ def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
 
 
 ORDERED = re.compile(r"(\s)(__syncthreads|__syncwarp|load_acquire|store_release|atomic_add_ordered)\(")
-BEGINS = re.compile(r'(extern "C" __global__|static __device__) .*?(\w+)\(')
+BEGINS = re.compile(r'(extern "C" __global__|static __device__) (?:__launch_bounds__\([^)]*\) )?.*?(\w+)\(')
 PLAIN = """
 extern "C" int planted_mistake;
 extern "C" int usleep(unsigned);

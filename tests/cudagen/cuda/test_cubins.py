@@ -37,7 +37,7 @@ def cases() -> list[object]:
 
 
 def kernels_of(program: GpuProgram) -> set[str]:
-    return set(re.findall(r'^extern "C" __global__ void (\w+)\(', program.text, re.MULTILINE))
+    return set(re.findall(r'^extern "C" __global__[^\n]* void (\w+)\(', program.text, re.MULTILINE))
 
 
 @NVRTC

@@ -134,7 +134,7 @@ ACCESS = re.compile(r"(?P<call>\w+)\((?:\([^()]*\))?&(?P<passed>\w+)\[|"        
 
 def accesses(text: str, function: str, arrays: tuple[str, ...]) -> list[str]:
     """Those of the function to arrays whose names end so, in order: what is done, and of ordered stores which value."""
-    body = re.search(rf"^extern \"C\" __global__ void {function}\(.*?^}}", text, re.MULTILINE | re.DOTALL)
+    body = re.search(rf"^extern \"C\" __global__[^\n]* void {function}\(.*?^}}", text, re.MULTILINE | re.DOTALL)
     assert body
     found = []
     for line in body[0].partition("{\n")[2].splitlines():

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ sys.setdlopenflags(os.RTLD_LAZY)        # the library has those functions only t
 
 def by_cudasim(compiler: compiler.Compiler, text: str, architecture: str) -> bytes:
     assert architecture == "sm_90"
-    names = (line.split("(")[0].split()[-1] for line in text.splitlines() if line.startswith('extern "C" __global__'))
+    names = re.findall(r'^extern "C" __global__.* void (\w+)\(', text, re.MULTILINE)
     exports = "".join(f"CUDASIM_KERNEL({name})\n" for name in names)
     return cudasim.build(f'#include "cudasim.h"\n{text}\n{exports}', "kernels", cudasim.compiler())
 

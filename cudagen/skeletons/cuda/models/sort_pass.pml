@@ -21,9 +21,9 @@
      c  load counts
      c  load counts
      d  atomicExch status
+     d  load counts
      e  load_relaxed status
-     f  atomicExch status
-     g  load counts                                                                                              */
+     f  atomicExch status                                                                                        */
 #ifndef TILES
 #define TILES 5
 #endif
@@ -99,7 +99,7 @@ proctype block() {
 #else
      TELL(UP_TO, earlier | total);                                      /* f */
 #endif
-     atomic {                                                           /* g: where the value's elements go */
+     atomic {                                                           /* where the value's elements go */
        assert(earlier == total - (1 << (TILES * (pass - 1))));
        ended++; tile = 0; total = 0; earlier = 0; look = 0; what = 0; told = 0;
        if
