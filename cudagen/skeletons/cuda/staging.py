@@ -212,8 +212,9 @@ def ended_stores(walk: Walk) -> list[str]:
 
 @dataclass
 class Staging:
-    """Slots at work in one function: `arrays` are theirs in shared memory, `low` the tile's first element, `many` how
-    many it has; `skew`: how many are before it in its sector; `firsts` what ranks are counted from."""
+    """Slots at work in one function: `arrays` are theirs in shared memory, `low` the element from which they count,
+    `many` how many there are from it to the tile's last; `skew`: how many of these, in the sector in which the tile
+    begins, are not the tile's; `firsts` what ranks are counted from."""
     slots: Slots
     arrays: tuple[str, ...]
     places: dict[Place, str]
@@ -317,12 +318,11 @@ class Staging:
         where a sector of memory does."""
         turn = code.fresh("turn")
         with code.block() as body:
-            number = op("+", op("*", loops.Name(turn), integer(THREADS)), THREAD)
-            place = code.let_int("place", op("-", number, self.skew) if self.skew else number)
+            place = code.let_int("place", op("+", op("*", loops.Name(turn), integer(THREADS)), THREAD))
             with code.block() as inside:
                 yield place
             here = op("<", place, self.many)
-            code.add(loops.If(op("and", op("<=", integer(0), place), here) if self.skew else here, tuple(inside)))
+            code.add(loops.If(op("and", op("<=", self.skew, place), here) if self.skew else here, tuple(inside)))
         code.add(loops.For(turn, integer(0), integer(self.width), tuple(body)))
 
 
@@ -335,6 +335,8 @@ def staging(code: Code, slots: Slots, width: int, low: loops.Exp, many: loops.Ex
               for hint, type_ in zip(hints(slots), slots.types, strict=True)]
     places = {place: code.shared(f"{place.filter}_places", PLACES, padded(PLACES, items)) for place in slots.places}
     skew = None if aligned or not arrays else skew_of(code, slots, items, low, many)
+    if skew:
+        low, many = op("-", low, skew), op("+", many, skew)
     return Staging(slots, tuple(arrays), places, width, low, many, ended, skew)
 
 
