@@ -100,7 +100,7 @@ def tile_of(code: Code, runs: Runs, tile: loops.Exp) -> Tile:
         compute_ends(code, runs, (low, high), ends)
     code.add(loops.Barrier())
     begin, end = [[loops.Load(array, integer(number)) for array in ends] for number in (0, 1)]
-    span, starts = Span(*begin[:2], *end[:2]), ""
+    span, starts = Span(begin[0], begin[1], end[0], end[1]), ""
     if isinstance(runs.root, ir.Irregular):
         starts = load_starts(code, runs, runs.root, span, begin[2])
     if runs.cuts:
