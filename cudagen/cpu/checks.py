@@ -43,14 +43,14 @@ def editions(function: Function, plain: Function) -> tuple[Function, ...]:
     before other loops were made of its own."""
     if not repeatable(function):
         return (function,)
-    rewriter = Rewriter(function)
-    body = tuple([new for s in function.body for new in rewriter.changed(s)])
+    noter = Noter(function)
+    body = tuple([new for s in function.body for new in noter.changed(s)])
     if body == function.body:
         return (function,)
     again = replace(plain, name=again_of(function.name), kind="device")
     called = loops.Call((), again.name, tuple([Name(p.name) for p in function.parameters]))
     shared = sum(isinstance(statement, loops.Shared) for statement in body)                 # at the top
-    begin: list[Stmt] = [If(op("<=", Name(size), integer(0)), (called, Return(()))) for size in sorted(rewriter.sizes)]
+    begin: list[Stmt] = [If(op("<=", Name(size), integer(0)), (called, Return(()))) for size in sorted(noter.sizes)]
     begin.append(Var(MISSED.name, "int", integer(0)))
     end: list[Stmt] = [If(op("/=", op("and", MISSED, integer(1)), integer(0)), (called,))]
     declared: list[Stmt] = []
@@ -82,7 +82,7 @@ def repeatable(function: Function) -> bool:
                              if isinstance(part, Load))
 
 
-class Rewriter:
+class Noter:
     """Rewrites the innermost loops of a function: each round only says whether it fails. `read`: the names of what the
     function has read; `fixed`: of its scalars; `sizes`: those of them that must be above 0."""
 

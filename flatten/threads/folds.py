@@ -7,7 +7,7 @@
           - that compares two sequences, and can stop where they differ, is a call of a loop:
             if #a == #b then all({x == y : x in a; y in b}) else f
         and in a function that only elements call, each reduction is a call of a loop, if all of the function then runs
-        per element
+        per element; a reduction by a function walks the elements of what its sequence is made of
   how   A loop is a new function that calls itself last: its index, what is accumulated so far, and the variables that
         the elements mention. It adds up in order, from the identity on.
   why   An element's few operations stay in its thread: nothing is stored, and the MAP that it belongs to fuses as any.
@@ -39,7 +39,7 @@ from nessie.flatten.threads.reductions import (
 from nessie.flatten.threads.thread import Purity
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import element_place, element_type, narrow_types, type_of
-from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, mentioned, parts
+from nessie.mono.walk import binders, called, expressions, is_trivial, let_chain, map_parts, parts
 
 FEW, LARGE = 32, 500            # elements that are written out, and nodes that come of them
 UNEQUAL = "Length mismatch in an apply-to-each."
@@ -144,20 +144,15 @@ class Folder:
             value = self.exp(exp.value, inside)
             if isinstance(value, mono.Literal):
                 self.literals[exp.name] = len(value.elements)
-            while inside and bound and (joined := self.together(*bound[-1], value, exp.body)) is not None:
+            while inside and bound and (joined := together(*bound[-1], value, self.places, exp.body)) is not None:
                 bound.pop()
                 value = joined
             bound.append((exp.name, value))
             exp = exp.body
-        while inside and bound and (joined := self.together(*bound[-1], exp)) is not None:
+        while inside and bound and (joined := together(*bound[-1], exp, self.places)) is not None:
             bound.pop()
             exp = joined
         return let_chain(bound, self.exp(exp, inside))
-
-    def together(self, name: str, value: mono.Exp, exp: mono.Exp, after: mono.Exp | None = None) -> mono.Exp | None:
-        """Return the reduction with the sequence in it, if what comes after has no use for that."""
-        joined = together(name, value, exp, self.places)
-        return None if joined is None or (after is not None and name in mentioned(after)) else joined
 
     def folded(self, exp: mono.Exp) -> mono.Exp:
         """Return what stands for an expression whose parts are done."""

@@ -17,17 +17,19 @@ REDUCE = "reduce_"
 WRONG_RANGE = "In [s:e:l], e must be >= to s, and l must be positive."
 
 
-def together(name: str, value: mono.Exp, exp: mono.Exp, places: Mapping[str, int]) -> mono.Exp | None:
+def together(name: str, value: mono.Exp, exp: mono.Exp, places: Mapping[str, int],
+             after: mono.Exp | None = None) -> mono.Exp | None:
     """Return the reduction `exp` of what is made of the elements of `value`, which has that name, as one of value's own
     elements: sum({e : x in {d : y in s}}) is sum({let x = d in e : y in s}). The elements may be numbered, too.
-    `places`: of the functions that reduce, which argument is the sequence."""
+    `places`: of the functions that reduce, which argument is the sequence. None if anything else mentions the name,
+    `after` as well."""
     each = reduced_each(exp, places)
-    if each is None or not isinstance(value, mono.Each):
+    joined = of_elements(each, value, name) if each is not None and isinstance(value, mono.Each) else None
+    if joined is None:
         return None
-    joined = of_elements(each, value, name)
-    if joined is None or name in mentioned(joined):
-        return None
-    return with_reduced(exp, joined, places)
+    made = with_reduced(exp, joined, places)
+    others = [made] if after is None else [made, after]
+    return None if any([name in mentioned(other) for other in others]) else made
 
 
 def reduced_each(exp: mono.Exp, places: Mapping[str, int]) -> mono.Each | None:

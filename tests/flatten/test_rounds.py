@@ -99,6 +99,22 @@ def test_elements_that_fail_before_a_fold_by_a_function_are_told() -> None:
         assert isinstance(same(program, argument), Failed) == (len(argument) == 3)
 
 
+@pytest.mark.parametrize("body", [
+    "{let d = {x * 2 : x in r} in reduce(add, #d, {y + 1 : y in d}) : r in m}",
+    "{let d = {x * 2 : x in r} in reduce(add, d[0], {y + 1 : y in d}) : r in m}",
+    "{let d = {x * 2 : x in r}; e = reduce(add, #d, {y + 1 : y in d}) in e * 2 : r in m}",
+    "{let d = {x * 2 : x in r}; e = reduce(add, 0, {y + 1 : y in d}) in e * #d : r in m}",
+    "{let d = {x * 2 : x in r} in d[min_index({-y : y in d})] : r in m}",
+    "{let d = {x * 2 : x in r | x > 1} in min_index({-y : y in d}) : r in m}",
+    "{let d = {x * 2 : x in r} in reduce((a, b) => max(a, b) + 0 * d[0], min_int, {y + 1 : y in d}) : r in m}",
+])
+def test_what_is_reduced_may_be_read_beside(body: str) -> None:
+    program = Compiled(f"function add(a, b) = a + b; function main(m) : [[int]] -> [int] = {body};")
+    for argument in ([[1, 2], [3]], [[4, 0, 1, 9]], []):
+        same(program, argument)
+    assert_the_gpu_agrees(program, ([[1, 2], [3]],))
+
+
 def test_rows_in_memory_are_segments() -> None:
     program = nessie.compile("function sums(m) : [[float]] -> [float] = {sum(r) : r in m};")
     m = np.arange(12.0).reshape(4, 3)

@@ -127,7 +127,8 @@ def in_lanes(loop: For, begin: For, join: For, types: Mapping[str, str]) -> Join
         return None
     operators = {s.name: joined_by(s.value) for s in sets}
     every = {part.op for s in join.body for exp in expressions(s) for part in parts(exp) if isinstance(part, Op)}
-    if not every <= EXACT and None in operators.values():
+    once = [s.name for s in inside if isinstance(s, Set) and s.name in changed]
+    if not every <= EXACT and (None in operators.values() or len(once) > len(changed)):
         return None
     states = [State(s.name, types[s.name], store.value, store.array, every <= EXACT or operators[s.name] in EXACT)
               for s, store in zip(sets, stores, strict=True)]
@@ -208,7 +209,8 @@ def joins(joined: Joined, states: Sequence[State]) -> list[Stmt]:
 
 
 def halved(joined: Joined, states: Sequence[State], half: int, mark: str) -> tuple[Stmt, ...]:
-    """So many lanes are joined with as many after them. It is done with half a vector, whose rest is no matter."""
+    """So many lanes are joined with as many after them. It is done with half a vector: lanes after these are written,
+    too, and nobody reads them."""
     lanes = {s.name: s.lanes for s in states}
 
     def exp(found: Exp) -> Exp:

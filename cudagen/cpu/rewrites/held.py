@@ -16,8 +16,9 @@
 
 Only for who does all again where a check has failed (cudagen.cpu.checks): what such a round computes is not used then,
 nor is which of its checks it was. Operators are total. What is read at a checked index is read at the first index where
-the check fails, so that lanes have no branches; whether there is a first one is not asked here: the sizes come with the
-loop.
+the check fails, so that lanes have no branches. A load behind one comparison only is of an array in which all from 0 to
+that size lie: flattening decides checks by nothing else, and what may stand for a failed check is tested once more
+(kernels.thunks). Whether there is a first one is not asked here: the sizes come with the loop.
 """
 from __future__ import annotations
 
@@ -37,16 +38,16 @@ def held(loop: For, fixed: frozenset[str], jumps: bool) -> tuple[For, frozenset[
     it is: what a function does with what no check has let through may take long."""
     if any(called(loop.body)):
         return loop, frozenset()
-    rewriter = Rewriter(fixed if jumps else frozenset())
-    body = rewriter.block(loop.body, {})
-    return updated(loop, body=body), frozenset(rewriter.sizes)
+    holder = Holder(fixed if jumps else frozenset())
+    body = holder.block(loop.body, {})
+    return updated(loop, body=body), frozenset(holder.sizes)
 
 
 def is_failure(statement: Stmt) -> bool:
     return isinstance(statement, Set) and statement.name == FAILED.name
 
 
-class Rewriter:
+class Holder:
     """`fixed`: the sizes of what may be read at a first index; `sizes`: those of what is."""
 
     def __init__(self, fixed: frozenset[str]) -> None:

@@ -55,11 +55,12 @@ def changed(statement: Stmt, numbers: Iterator[int]) -> list[Stmt]:
 
 def start_of(rows: For) -> tuple[Name, Exp] | None:
     """Where a row begins among all elements, by name and by what an array says, if the loop goes from row to row, finds
-    that first of all, and has the next one's start for the row's end."""
+    that first of all, and reads the next one's start for each row's end, whatever the row: so there is one."""
     match rows.body:
         case (Let(start, "int", Load(_, Name(rows.index)) as told), *rest) if rows.step == integer(1):
             following = updated(told, index=op("+", Name(rows.index), integer(1)))
-            if any([part == following for s in statements(tuple(rest)) for e in expressions(s) for part in parts(e)]):
+            always = [exp for s in rest if isinstance(s, Let | For) for exp in expressions(s)]
+            if any([part == following for exp in always for part in parts(exp)]):
                 return Name(start), told
     return None
 

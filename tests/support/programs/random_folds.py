@@ -134,6 +134,8 @@ class Folds:
         span = self.one(f"[0:{count}]", f"[0:{count}]", "[-r:r + 1]", f"[0 - {count}:{count} + 1]", f"[1:{count}:2]")
         keep = self.one("", "", f" | {self.test(inner)}")
         each = f"{{{self.number(element, inner, depth - 1)} : {k} in {span}{keep}}}"
+        floats = f"{{{self.number('float', inner, depth - 1)} : {k} in {span}{keep}}}"
+        pairs = f"{{({self.number('int', inner, depth - 1)}, {k}) : {k} in {span}{keep}}}"
         tests = f"{{{self.test(inner)} : {k} in {span}{keep}}}"
         if element == "float":
             return f"{self.operator(element)}({each})"
@@ -141,6 +143,8 @@ class Folds:
             *[f"{self.operator(element)}({each})"] * 4, f"count({tests})", f"#{each}",
             f"(if {self.one('any', 'all')}({tests}) then 1 else {self.simple(element, positions)})",
             f"reduce((a, b) => max(a, b), 0, {each})", f"reduce((a, b) => {around} * a * b + a + b, 0, {each})",
+            f"min(9, {self.one('min_index', 'max_index')}({self.one(each, floats)}))",
+            f"(let (p, q) = reduce(((a, b), (c, d)) => (a + c, max(b, d)), (0, -1), {pairs}) in p + q)",
             f"sum({self.one('plus_scan', 'max_scan', 'reverse')}({each}))")
 
     def test(self, positions: tuple[str, ...]) -> str:

@@ -126,3 +126,14 @@ def test_what_is_asked_for_are_the_ends_of_the_row_ahead_or_of_the_last() -> Non
 def test_nothing_is_asked_for_where_no_array_says_the_place(old: str, new: str) -> None:
     [function] = parse(ROWS.replace(old, new)).functions
     assert with_rows_ahead(function) == function
+
+
+def test_where_the_next_row_may_not_be_there_nothing_is_asked() -> None:
+    (function,) = parse(ROWS).functions
+    assert with_rows_ahead(function) != function
+    (function,) = parse(ROWS.replace("i < offsets[s + 1]", "i < start + 2").replace("      out[i] = x * 2;", """
+      if (s + 1 < n) {
+        int next = offsets[s + 1];
+        out[i] = x * next;
+      }""")).functions
+    assert with_rows_ahead(function) == function
