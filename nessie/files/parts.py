@@ -133,5 +133,5 @@ def misfit(held: Type, wanted: Type) -> Misfit:
 def wanted_text(type_: Type) -> str:
     """The name that messages give to this wanted type."""
     if isinstance(type_, Var) and type_.cls != "any":
-        return f"{'an' if type_.cls == 'ordinal' else 'a'} {type_.cls}"
+        return "a number or a character" if type_.cls == "ordinal" else f"a {type_.cls}"
     return show_type(type_, False)

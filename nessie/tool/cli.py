@@ -176,7 +176,7 @@ def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
         from nessie.typing.advice.messages import no_function
         raise no_function(entry, session.environment.functions(), session.environment.names())
     if isinstance(known.scheme.type, Fun) and not options.arguments:
-        raise NessieError(f"{takes(session, entry)}, here is no ARG")
+        raise NessieError(f"{takes(session, entry)}, and no ARG is given")
     words = words_of(session, entry, options.arguments, type_of(options))
     value, type_ = session.call(entry, words.expressions)
     return check_result(words, value, type_), type_

@@ -74,7 +74,7 @@ def test_what_others_write_is_read(tmp_path: Path, ending: str, array: Any, type
 
 
 @pytest.mark.parametrize("array, told", [
-    (pa.array([1, None]), "the column x has 1 missing values"), (pa.array([[1, None]]), "the column x has 1 missing"),
+    (pa.array([1, None]), "the column x has 1 missing value"), (pa.array([[1, None]]), "the column x has 1 missing"),
     (pa.array([2**63], pa.uint64()), "beyond 64 bits"), (pa.array([b"a"]), "of type binary"),
     (pa.array([{"a": None}], pa.struct([("a", pa.int64())])), "the column x.a has 1 missing")])
 def test_what_nesl_cannot_hold_is_told(tmp_path: Path, array: Any, told: str) -> None:
