@@ -95,7 +95,8 @@ def column(file: Reading, name: str, array: Any) -> tuple[Column, Type]:
     import pyarrow as pa
     kind = array.type
     if array.null_count:
-        raise NessieError(f"{file.path}: the column {name} has {array.null_count:,} missing value{"" if array.null_count == 1 else "s"}",
+        missing = f"{array.null_count:,} missing value{'s' * (array.null_count > 1)}"
+        raise NessieError(f"{file.path}: the column {name} has {missing}",
                           hint="drop their rows, or fill them, before the file is written")
     if pa.types.is_dictionary(kind):
         return column(file, name, array.dictionary_decode())
