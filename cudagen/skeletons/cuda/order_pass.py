@@ -131,8 +131,7 @@ PUT = """int value{k} = rshift({plain}, again) and 255;
     counters[row + value{k}] = found{k} + ones(peers{k});
   }}
   int slot{k} = found{k} + under{k};
-  held[slot{k}] = key{k};
-  barrier warp;"""
+  held[slot{k}] = key{k};"""
 
 STORE_KEY = """if ({off} < rest) {{
       int {bits}{k} = held[{off} + threadIdx];
@@ -190,7 +189,7 @@ def pass_holes(each: int, warp: int, warps: int, keys: Keys, values: bool, segme
     return {"counters": VALUES * warps, "run": warp * each, "most": 2 ** 48 - 1, "order": order, "given": given,
             "made": made, "loads": f"{declared}\n  {loads}",
             "counted": lines(each, warp, COUNT, plain=(keys.plain, "bits", "key")),
-            "puts": lines(each, warp, PUT, plain=(keys.plain, "bits", "key")),
+            "puts": lines(each, warp, PUT, "  barrier warp;\n  ", plain=(keys.plain, "bits", "key")),
             "stores": (stores_of_keys(each, threads, keys) if values else
                        stores_of_both(each, warp, threads, "" if segmented else "not(last)"))}
 
@@ -222,7 +221,7 @@ def branches(condition: str, then: str, orelse: str) -> str:
 
 def lines(each: int, step: int, text: str, indent: str = "  ", **holes: str | tuple[str, str, str]) -> str:
     """The text for each of a thread's elements, which are so far apart. A hole may have an expression, a word in it,
-    and the word that stands for it, with the element's number."""
+    and the word that stands for it, with the element's number. `indent`: what stands between two, on a new line."""
     def filled(k: int, hole: str | tuple[str, str, str]) -> str:
         if isinstance(hole, str):
             return hole.replace("{k}", str(k))
