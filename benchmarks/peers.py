@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 from processor import processor
@@ -34,6 +34,7 @@ ROOT = HERE.parent
 SEED = 1
 C_FLAGS = ["-O3", "-march=native", "-ffast-math", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC"]
 SECONDS = 1.0                   # of rounds for a workload, at least; --rounds at most
+PAUSE = 0.02                    # seconds between two calls
 
 
 def main(suites: Sequence[str] = ("regular", "irregular"), description: str | None = __doc__) -> None:
@@ -110,7 +111,8 @@ def measured(workload: Any, hand: Any, other: Other | None, rounds: int) -> Row:
 
 def best_times(works: dict[str, Callable[[], Any]], rounds: int,
                clock: Callable[[], float] = perf_counter) -> dict[str, float]:
-    """The least seconds of each, in rounds that run each once. What is called "before" says its seconds itself."""
+    """The least seconds of each, in rounds that run each once. What is called "before" says its seconds itself. Between
+    two is a pause: threads of OpenMP go on spinning for a while, and take a core from whoever comes next."""
     seconds = {name: float("inf") for name in works}
     spent = 0.0
     for number in range(max(rounds, 1) * 10):
@@ -118,6 +120,7 @@ def best_times(works: dict[str, Callable[[], Any]], rounds: int,
             break
         for name, work in works.items():
             gc.collect(0)
+            sleep(PAUSE)
             began = clock()
             answer = work()
             taken = clock() - began
