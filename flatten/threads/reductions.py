@@ -71,7 +71,7 @@ def of_elements(each: mono.Each, source: mono.Each, name: str = "") -> mono.Each
     if each.filter is not None or not (total(each.body) or all(map(total, made))):
         return None
     generator, *numbers = sorted(each.generators, key=lambda g: not (g.source is source or is_name(g.source, name)))
-    if numbers and (source.filter is not None or not is_trivial(source.generators[0].source)):
+    if numbers and (source.filter is not None or not is_at_hand(source.generators[0].source)):
         return None
     numbered = [number_from(g, name, source.generators[0].source) for g in numbers]
     if not all(numbered) or not (generator.source is source or is_name(generator.source, name)):
@@ -79,6 +79,14 @@ def of_elements(each: mono.Each, source: mono.Each, name: str = "") -> mono.Each
     body = mono.Let(generator.name, source.body, each.body, origin=source.origin)
     return mono.Each(body, (*source.generators, *[g for g in numbered if g is not None]), source.filter,
                      origin=source.origin)
+
+
+def is_at_hand(source: mono.Exp) -> bool:
+    """Is its length free to compute, once more?"""
+    match source:
+        case mono.Prim("iseq", arguments):
+            return all(map(is_trivial, arguments))
+    return is_trivial(source)
 
 
 def is_name(exp: mono.Exp, name: str) -> bool:

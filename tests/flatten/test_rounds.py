@@ -93,6 +93,17 @@ def test_what_fails_is_told_by_its_own_index(body: str) -> None:
         assert isinstance(same(program, argument), Failed) == fails
 
 
+def test_numbered_elements_are_made_in_the_fold() -> None:
+    program = Compiled("function main(v, k) : ([int], int) -> [int] = "
+                       "{min_index({mod(x * (a + 1), 7) : a in [0:k]}) : x in v};")
+    kernels = program.executable("ilp").kernels
+    assert any(isinstance(bind.soac, ir.Map) for kernel in kernels for bind in kernel.binds) and folds(
+        program.executable("ilp"))
+    for argument, k in (([3, 1, 2], 5), ([3, 1, 2], 0), ([], 4), ([3], 40)):
+        same(program, argument, k)
+    assert isinstance(same(program, [3], -1), Failed)
+
+
 def test_elements_that_fail_before_a_fold_by_a_function_are_told() -> None:
     program = Compiled("function main(v) : [int] -> [int] = {min_index({10 / (x - a) : a in [0:20]}) : x in v};")
     for argument in ([100, 7, 3], [100, 200], []):
