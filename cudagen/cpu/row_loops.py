@@ -68,14 +68,14 @@ def in_order(loop: For, read: frozenset[str]) -> bool:
     return kind_of(loop, read) in (Kind.SCALAR, Kind.UNROLLED)
 
 
-def names_of_read(function: Function) -> frozenset[str]:
+def names_of_read(function: Function, by_others: bool = True) -> frozenset[str]:
     """The names that hold what the function has read, or computed from it, by itself or by others."""
     read: set[str] = set()
     for statement in statements(function.body):
         match statement:
             case Let(name, _, value) | Set(name, value) if depends(value, read):
                 read.add(name)
-            case Call(names):
+            case Call(names) if by_others:
                 read.update(names)
     return frozenset(read)
 

@@ -223,9 +223,7 @@ def drop(w: Writer) -> None:
         w.set_state("dropped", handle, "ptr")
         w.go(2)
     w.where(w.test("eq", class_, OTHERS), others)
-    list_, block = w.op("add", class_, STATE.index("blocks")), w.part(handle, "address", "ptr")
-    w.set_word(block, 0, w.word("%state", list_))
-    w.set_word("%state", list_, block, "ptr")
+    add_block(w, class_, w.part(handle, "address", "ptr"))
     w.set_part(handle, "next", w.state("handles"))
     w.set_state("handles", handle, "ptr")
     w.go(2)
@@ -239,10 +237,9 @@ def class_of(w: Writer, size: str) -> tuple[str, str, str]:
     return w.op("add", w.op("shl", w.op("add", shift, -SHIFT), 2), w.op("add", quarters, -4)), quarters, shift
 
 
-def take(w: Writer) -> None:
-    """Operands: slot of the array, slot of its length, bytes of an element."""
-    length = w.slot(2)
-    class_, quarters, shift = class_of(w, w.op("mul", length, w.operand(3)))
+def free_block(w: Writer, class_: str, quarters: str, shift: str) -> tuple[str, str]:
+    """The list of free blocks of a class (see class_of), and the first of them: there is one, or the host is asked for
+    one."""
     list_ = w.op("add", class_, STATE.index("blocks"))
     block = w.word("%state", list_, "ptr")
 
@@ -250,6 +247,21 @@ def take(w: Writer) -> None:
         w.set_state("wanted", w.op("shl", quarters, shift))
         w.leave("memory")
     w.where(w.test("eq", block, "null", "ptr"), refill)
+    return list_, block
+
+
+def add_block(w: Writer, class_: str, block: str) -> None:
+    """To the free blocks of a class."""
+    list_ = w.op("add", class_, STATE.index("blocks"))
+    w.set_word(block, 0, w.word("%state", list_))
+    w.set_word("%state", list_, block, "ptr")
+
+
+def take(w: Writer) -> None:
+    """Operands: slot of the array, slot of its length, bytes of an element."""
+    length = w.slot(2)
+    class_, quarters, shift = class_of(w, w.op("mul", length, w.operand(3)))
+    list_, block = free_block(w, class_, quarters, shift)
     handle = w.state("handles", "ptr")
     w.where(w.test("eq", handle, "null", "ptr"), lambda: w.leave("handles"))
     w.set_word("%state", list_, w.word(block, 0))
@@ -287,19 +299,11 @@ def shorten(w: Writer) -> None:
     old, large = w.part(handle, "class"), w.part(handle, "address", "ptr")
 
     def less() -> None:
-        list_ = w.op("add", class_, STATE.index("blocks"))
-        block = w.word("%state", list_, "ptr")
-
-        def refill() -> None:
-            w.set_state("wanted", w.op("shl", quarters, shift))
-            w.leave("memory")
-        w.where(w.test("eq", block, "null", "ptr"), refill)
+        list_, block = free_block(w, class_, quarters, shift)
         w.set_word("%state", list_, w.word(block, 0))
         w.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
         w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr {large}, i64 {size}, i1 false)")
-        free = w.op("add", old, STATE.index("blocks"))
-        w.set_word(large, 0, w.word("%state", free))
-        w.set_word("%state", free, large, "ptr")
+        add_block(w, old, large)
         w.set_part(handle, "address", block, "ptr")
         w.set_part(handle, "class", class_)
     w.where(w.test("sle", w.op("add", class_, 4), old), less)

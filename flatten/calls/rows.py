@@ -37,15 +37,21 @@ def lying_of(t: Translator, function: mono.Function, arguments: list[Value], dom
                             for path in halves_in(value, p.type, (k,), domain)]))
 
 
-def halves_in(value: Value, type_: Type, path: Path, domain: Domain) -> Iterator[Path]:
+def sequences_in(value: Value, type_: Type, path: Path) -> Iterator[tuple[Sequence, Type, Path]]:
+    """Yield the value's components that are sequences, with the types of their elements, and the paths to them."""
     match value, type_:
         case Both(a, b), Pair(first, second):
-            yield from halves_in(a, first, (*path, 0), domain)
-            yield from halves_in(b, second, (*path, 1), domain)
+            yield from sequences_in(a, first, (*path, 0))
+            yield from sequences_in(b, second, (*path, 1))
         case Sequence(), Seq(item):
-            covers = value.covers and value.home is domain and is_scalars(item)
-            if covers and len(value.leaves) == 2 and all([all_arrays(leaf) for leaf in value.leaves]):
-                yield path
+            yield value, item, path
+
+
+def halves_in(value: Value, type_: Type, path: Path, domain: Domain) -> Iterator[Path]:
+    for part, item, to_part in sequences_in(value, type_, path):
+        covers = part.covers and part.home is domain and is_scalars(item)
+        if covers and len(part.leaves) == 2 and all([all_arrays(leaf) for leaf in part.leaves]):
+            yield to_part
 
 
 def passed_on(function: mono.Function, summary: Summary) -> set[int]:
@@ -79,13 +85,9 @@ def all_stored(value: Value) -> bool:
 
 
 def rows_in(value: Value, type_: Type, path: Path, domain: Domain) -> Iterator[Path]:
-    match value, type_:
-        case Both(a, b), Pair(first, second):
-            yield from rows_in(a, first, (*path, 0), domain)
-            yield from rows_in(b, second, (*path, 1), domain)
-        case Sequence(), Seq(item):
-            on_host = value.home is HOST and domain is HOST
-            segments = value.home is domain and isinstance(value.space.space, ir.Irregular) and "e" in path
-            if value.dense and (on_host or segments):
-                yield path
-            yield from rows_in(value.leaves[0].value, item, (*path, "e"), value.space)
+    for part, item, to_part in sequences_in(value, type_, path):
+        on_host = part.home is HOST and domain is HOST
+        segments = part.home is domain and isinstance(part.space.space, ir.Irregular) and "e" in to_part
+        if part.dense and (on_host or segments):
+            yield to_part
+        yield from rows_in(part.leaves[0].value, item, (*to_part, "e"), part.space)

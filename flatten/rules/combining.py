@@ -56,8 +56,8 @@ def fold(t: Translator, function: mono.Function, arguments: list[Value | None], 
     takes = [p.type for p in operator.parameters]
     if place is None or operator.name not in t.purity.thread_level or not all(map(is_scalars, takes)):
         return None
-    others, source = [a for a in arguments if a is not None], arguments[place + 1]
-    identity, captured = others[place], [*others[:place], *others[place + (1 if source is None else 2):]]
+    source, others = arguments[place + 1], (arguments[place], *arguments[:place], *arguments[place + 2:])
+    identity, *captured = [value for value in others if value is not None]
     sites = dict(t.emitter.sites)
     known = [known_to_host(t, value, domain) for value in (identity, *captured)]
     monoid = None

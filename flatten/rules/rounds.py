@@ -21,9 +21,8 @@ from nessie.flatten.values.closed import least_is_known, lengths_at
 from nessie.flatten.values.contexts import Context, one_or_tuple
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, op
 from nessie.flatten.values.emitter import NeedsKernel, ReductionMade
-from nessie.flatten.values.materialise import parts_of, parts_up_to, solid, store
+from nessie.flatten.values.materialise import parts_of, parts_up_to, replaced, solid, store
 from nessie.flatten.values.values import (
-    Both,
     Scalar,
     ScalarTerm,
     Sequence,
@@ -248,13 +247,13 @@ def either(t: Translator, lengths: list[ir.Size], folded: Value, segmented: Call
     rounds, segments = emitter.part(), emitter.part()
     of_rounds = emitter.into(rounds, kept, t, folded, domain, hint)
     of_segments = emitter.into(segments, lambda: kept(t, segmented(), domain, hint))
-    shape = [part.base for part in parts_of(folded) if isinstance(part, Scalar)]
-    results = tuple([emitter.declare(hint, ir.Array(base, domain.size)) for base in shape])
+    parts = [part for part in parts_of(folded) if isinstance(part, Scalar)]
+    results = tuple([emitter.declare(hint, ir.Array(part.base, domain.size)) for part in parts])
     blocks = [ir.Block(tuple(part.statements), tuple(map(ir.Var, names)))
               for part, names in ((rounds, of_rounds), (segments, of_segments))]
     emitter.emit(ir.Branch(results, condition, *blocks, origin=emitter.origin))
-    supply = iter(results)
-    return remade(folded, lambda part: stored(domain, next(supply).name, part.base))
+    return replaced(folded, {part: stored(domain, result.name, part.base)
+                             for part, result in zip(parts, results, strict=True)})
 
 
 def kept(t: Translator, value: Value, domain: Domain, hint: str) -> list[str]:
@@ -269,18 +268,6 @@ def kept(t: Translator, value: Value, domain: Domain, hint: str) -> list[str]:
         exp = exp_of(pull(part, domain, domain.here(), context))
         names += store(t.emitter, domain, context, [(exp, part.base)], hint)
     return names
-
-
-def remade(value: Value, change: Callable[[Scalar], Value]) -> Value:
-    """Return the value with each of its scalars changed, in order."""
-    match value:
-        case Both(first, second):
-            changed = remade(first, change)
-            return Both(changed, remade(second, change))
-        case Scalar():
-            return change(value)
-        case Sequence():
-            raise TypeError(value)
 
 
 def holds_rows(source: Sequence, domain: Domain) -> bool:

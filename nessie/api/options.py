@@ -62,8 +62,10 @@ def memory_limit(value: Any) -> int | None:
     if isinstance(value, str):
         with suppress(ValueError):
             return bytes_of(value)
-    elif value is None or (is_whole(value) and BYTES.takes(value)):
-        return None if value is None else int(value)
+    elif value is None:
+        return None
+    elif is_whole(value) and BYTES.takes(value):
+        return int(value)
     raise wrong("memory", value, BYTES.wanted)
 
 

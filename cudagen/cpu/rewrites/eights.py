@@ -24,7 +24,6 @@ Masked vectors that a loop reads are not foreseen as other elements are, so it a
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import count
@@ -32,7 +31,7 @@ from itertools import count
 from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.cudagen.cpu.rewrites.rows_ahead import replaced
-from nessie.cudagen.cpu.row_loops import depends, divides, gathers, slow
+from nessie.cudagen.cpu.row_loops import depends, divides, gathers, names_of_read, slow
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import all_marked
 from nessie.cudagen.loops.nodes import (
@@ -54,14 +53,12 @@ from nessie.cudagen.loops.nodes import (
 )
 from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, expressions, names, parts, statements, with_blocks
 from nessie.cudagen.skeletons.cpu.lanes import LANES
+from nessie.lambda_cu.ops import OPS
 
 AHEAD = 256                     # elements before one that is asked for
 TWO = 2 * LANES                 # elements of two eights
 EXACT = frozenset({"max", "min", "and", "or", "xor", "==", "/=", "<", "<=", ">", ">=", "not", "select"})
 LANE = Name("lane")
-NEUTRAL: Mapping[tuple[str, str], int | float | bool] = {
-    ("+", "int"): 0, ("min", "int"): 2 ** 63 - 1, ("max", "int"): -2 ** 63, ("and", "int"): -1, ("or", "int"): 0,
-    ("min", "float"): math.inf, ("max", "float"): -math.inf, ("and", "bool"): True, ("or", "bool"): False}
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ def in_eights(function: Function) -> Function:
     if function.kind != "host":
         return function
     types = {s.name: s.type for s in statements(function.body) if isinstance(s, Var)}
-    rewriter = Rewriter(names_of_loaded(function), types)
+    rewriter = Rewriter(names_of_read(function, by_others=False), types)
     return updated(function, body=tuple([new for s in function.body for new in rewriter.changed(s)]))
 
 
@@ -144,15 +141,6 @@ def joined_by(value: Exp) -> str | None:
     return None
 
 
-def names_of_loaded(function: Function) -> frozenset[str]:
-    """The names of what the function has loaded, or computed from it."""
-    loaded: set[str] = set()
-    for statement in statements(function.body):
-        if isinstance(statement, Let) and depends(statement.value, loaded):
-            loaded.add(statement.name)
-    return frozenset(loaded)
-
-
 # Rows that are joined by one exact operation for each state ------------------------------------------
 
 
@@ -166,7 +154,7 @@ def few_in_eights(loop: For, types: Mapping[str, str], mark: str) -> list[Stmt] 
     reads = [name for s in statements(loop.body) for exp in expressions(s) for name in names(exp) if name in operators]
     if len(reads) != len(joins) or len(set(joins)) != len(operators):
         return None
-    states = tuple([State(name, types[name], Const(NEUTRAL[operator, types[name]], types[name]), f"{name}.lanes{mark}")
+    states = tuple([State(name, types[name], Const(OPS[operator].unit[types[name]], types[name]), f"{name}.lanes{mark}")
                     for name, operator in operators.items()])
     join = tuple([Set(s.name, op(operators[s.name], Name(s.name), Load(s.lanes, LANE))) for s in states])
     return [*[Shared(s.lanes, s.type, LANES) for s in states], *by_eights(Joined(loop, states, join), mark)]

@@ -7,10 +7,10 @@ from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.apart.code import GOAL, Declined, ThreadCode, loops_type, parameters_of
-from nessie.cudagen.skeletons.chunks import Chunks, segmented_chunk, whole_of
-from nessie.cudagen.skeletons.cpu.lanes import elements, rounds, use_lanes
-from nessie.cudagen.skeletons.cpu.segments import segment_end
-from nessie.cudagen.skeletons.elements import Sweep, rank_of, states_of
+from nessie.cudagen.skeletons.chunks import Chunks
+from nessie.cudagen.skeletons.cpu.alone import walk_whole
+from nessie.cudagen.skeletons.cpu.lanes import elements, rounds
+from nessie.cudagen.skeletons.elements import Sweep, states_of
 from nessie.cudagen.skeletons.finals import final_values
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, beginning, counts, early_scalars
 from nessie.lambda_cu import nodes as ir
@@ -96,13 +96,7 @@ def fill(code: ThreadCode, soac: ir.Write, at: int, name: str) -> None:
 
 def walk_all(kernel: Kernel, run: Sweep, root: ir.Space, chunk: int) -> None:
     code = run.code
-    use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
-    for state in kernel.states.values():
-        run.declare(state)
     assert isinstance(code, ThreadCode)
-    for step in kernel.walk.steps:
-        for side in (0, 1):
-            run.limits[rank_of(step, side)] = None
     rounding = any([rounds(state) for state in kernel.states.values()])
 
     def row(low: loops.Exp, high: loops.Exp, *segment: loops.Exp) -> None:
@@ -110,7 +104,4 @@ def walk_all(kernel: Kernel, run: Sweep, root: ir.Space, chunk: int) -> None:
             code.add(loops.If(op("<", integer(chunk), op("-", high, low)), code.give_up()))
         elements(run, low, high, *segment)
 
-    if isinstance(root, ir.Flat):
-        return row(integer(0), code.size(root.size))
-    segmented_chunk(code, root, whole_of(code, root), lambda s: run.segment(s, prologue=True), row,
-                    lambda s: segment_end(kernel, run, integer(0), s, None))
+    walk_whole(kernel, run, root, row)

@@ -7,7 +7,9 @@ many as there can be, of which the result is the beginning. Most launches of a l
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from nessie.cudagen.kernels.code import identifier, integer
 from nessie.cudagen.kernels.thunks import Tables
@@ -55,7 +57,7 @@ def plan_alone(walk: Walk, tables: Tables, walked: loops.Exp) -> Module | None:
     code.arrays |= {name: type_ for name in walk.stored if isinstance(type_ := walk.types[name], ir.Array)}
     early_scalars(kernel, code)
     run = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
-    walk_whole(kernel, run, root)
+    walk_whole(kernel, run, root, partial(elements, run))
     for step in walk.steps:
         final_values(kernel, run, step, run.now)
     for name in counted_in(walk):
@@ -68,7 +70,9 @@ def plan_alone(walk: Walk, tables: Tables, walked: loops.Exp) -> Module | None:
     return replace(made, plans=(replace(made.plans[0], name=alone_name(walk.kernel.name)),))
 
 
-def walk_whole(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
+def walk_whole(kernel: Kernel, run: Sweep, root: ir.Space, walked: Callable[..., None]) -> None:
+    """Walk all elements, from first to last. `walked` takes those from an index to before another; of a segment, its
+    number and start, too (lanes.elements)."""
     code = run.code
     use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
     for state in kernel.states.values():
@@ -77,10 +81,8 @@ def walk_whole(kernel: Kernel, run: Sweep, root: ir.Space) -> None:
         for side in (0, 1):
             run.limits[rank_of(step, side)] = None
     if isinstance(root, ir.Flat):
-        elements(run, integer(0), code.size(root.size))
-        return
-    segmented_chunk(code, root, whole_of(code, root), lambda s: run.segment(s, prologue=True),
-                    lambda low, high, s, start: elements(run, low, high, s, start),
+        return walked(integer(0), code.size(root.size))
+    segmented_chunk(code, root, whole_of(code, root), lambda s: run.segment(s, prologue=True), walked,
                     lambda s: segment_end(kernel, run, integer(0), s, None))
 
 
