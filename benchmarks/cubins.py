@@ -20,7 +20,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"),
 from cuda_programs import PROGRAMS, built  # noqa: E402
 
 from nessie.cudagen.cuda.nvidia import compiler  # noqa: E402
-from nessie.cudagen.cuda.nvidia.usage import Usage, assembled, table  # noqa: E402
+from nessie.cudagen.cuda.nvidia.compiler import assembled  # noqa: E402
+from nessie.cudagen.cuda.nvidia.usage import Usage, table  # noqa: E402
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 TITLES = ("program", "form", "schedule", "kernel", "registers", "spills", "shared", "stack")

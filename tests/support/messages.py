@@ -130,7 +130,7 @@ NO_EXAMPLES = {
         "nessie/base/system/deep.py", "nessie/inspect/pictures.py", "nessie/session/streams.py",
         "cudagen/cuda/device.py", "cudagen/cuda/cudasim/compiler.py", "cudagen/cuda/cudasim/driver.py",
         "cudagen/cuda/nvidia/compiler.py", "cudagen/cuda/nvidia/cubin_files.py", "cudagen/cuda/nvidia/detection.py",
-        "cudagen/cuda/nvidia/driver.py", "cudagen/cuda/nvidia/usage.py"), MACHINE),
+        "cudagen/cuda/nvidia/driver.py"), MACHINE),
     **dict.fromkeys((f"nessie/api/{name}.py" for name in (
         "values/arguments", "values/awkward_arrays", "calls", "values/datatypes", "values/device", "function",
         "values/graphs", "values/lists", "magics", "values/numpy_arrays", "options", "parameters", "program",

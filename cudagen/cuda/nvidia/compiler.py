@@ -1,6 +1,7 @@
 """CUDA text to code for a GPU, by NVRTC or else by nvcc; kept on disk by text, compiler and GPU.
 
     compiled(text, architecture)    the code of all of a program's kernels, for the GPU that runs them
+    assembled(text, architecture)   a text's code, with the Usage of each of its functions (of PTX none), and warnings
     found()                         which compiler there is
     architectures(compiler)         for which GPUs it compiles
 
@@ -24,12 +25,13 @@ from nessie.base.source import InternalError, Unsupported
 from nessie.base.system.disk_cache import cached
 from nessie.base.system.writing import write
 from nessie.cudagen.cuda.nvidia.nvrtc import Nvrtc, Refused, library_path
+from nessie.cudagen.cuda.nvidia.usage import Usage, usages_in
 
 OLDEST = (7, 0)                             # from then on a warp's threads run on their own, as kernels expect
 FLAGS = ("--fmad=false", "--std=c++17")     # a product is rounded before it is added to, as elsewhere
 VIRTUAL = "compute_"                        # begins the names of architectures whose code is PTX
 VERBOSE = "--ptxas-options=-v"              # says what functions take
-SPILLS = re.compile(r"Function properties for (\S+)\n[^\n]* stack frame, (\d+) bytes spill stores")
+WARNING = re.compile(r"^(?:\S+\(\d+\): |ptxas )warning.*", re.MULTILINE)
 BOUND = re.compile(r"( __launch_bounds__\([^)]*\))( void (\w+)\()")
 MOST_TOLD = 2000                            # characters of a compiler's complaint
 UNKNOWN_GPU = re.compile(r"(invalid value for --gpu-|Unsupported gpu )architecture")     # they have no status for it
@@ -118,6 +120,24 @@ def compiled(text: str, architecture: str) -> bytes:
     return cached(text, made_for, lambda text: build(compiler, text, chosen))
 
 
+@dataclass(frozen=True)
+class Assembled:
+    """Code for one architecture; `warnings`: lines of the compiler or the assembler."""
+    code: bytes
+    usages: tuple[Usage, ...]
+    warnings: tuple[str, ...]
+
+
+def assembled(text: str, architecture: str) -> Assembled:
+    """Raises Unsupported where there is no compiler, or none for this architecture (such as sm_90 or
+    compute_90)."""
+    compiler = found()
+    if compiler is None:
+        raise Unsupported("there is neither NVRTC nor nvcc to compile kernels", hint=INSTALL)
+    code, log = build_verbosely(compiler, text, architecture)
+    return Assembled(code, usages_in(log), tuple(WARNING.findall(log)))
+
+
 def build(compiler: Compiler, text: str, architecture: str) -> bytes:
     return build_verbosely(compiler, text, architecture)[0]
 
@@ -131,7 +151,7 @@ def build_verbosely(compiler: Compiler, text: str, architecture: str) -> tuple[b
     options = (f"--gpu-architecture={architecture}", *FLAGS, *(() if is_virtual(architecture) else (VERBOSE,)))
     try:
         code, told = make(text, options)
-        unbound = without_bounds(text, {name for name, stores in SPILLS.findall(told) if stores != "0"})
+        unbound = without_bounds(text, {usage.function for usage in usages_in(told) if usage.spill_stores})
         return (code, told) if unbound == text else make(unbound, options)
     except Refused as refused:
         complaint = str(refused)[:MOST_TOLD].strip()

@@ -6,7 +6,8 @@ from pathlib import PurePath
 from nessie.base.source import UsageError
 from nessie.cudagen.cuda.files import cuda_files
 from nessie.cudagen.cuda.nvidia import compiler, detection
-from nessie.cudagen.cuda.nvidia.usage import TITLES, Assembled, assembled, table
+from nessie.cudagen.cuda.nvidia.compiler import Assembled, assembled
+from nessie.cudagen.cuda.nvidia.usage import TITLES, table
 from nessie.cudagen.loops.module import Module
 
 PTX = ".ptx"

@@ -1,9 +1,9 @@
 """The resources that kernels take, as NVIDIA's assembler (ptxas -v) says: registers, shared memory, stack, spills.
 
-    assembled(text, architecture)   a text's code, with the Usage of each of its functions (of PTX none), and warnings
-    table(rows)                     columns of text, the first row their titles
+    usages_in(log)      the Usage of each function
+    table(rows)         columns of text, the first row their titles
 
-Needs NVRTC or nvcc, but no GPU. `Used 32 registers` and the like are lines of the assembler's own, which are not
+`Used 32 registers` and the like are lines of the assembler's own, which are not
 specified anywhere; those of CUDA 11.8 to 13.5 have this form.
 """
 from __future__ import annotations
@@ -12,14 +12,11 @@ import re
 from collections.abc import Sequence
 
 from nessie.base.records import dataclass
-from nessie.base.source import Unsupported
-from nessie.cudagen.cuda.nvidia import compiler
 
 FUNCTION = re.compile(r"Function properties for (\S+)\n[^\n\d]*(\d+) bytes stack frame, "
                       r"(\d+) bytes spill stores, (\d+) bytes spill loads(?:\n[^\n]*Used (\d+) registers([^\n]*))?")
 SHARED = re.compile(r"(\d+) bytes smem")
 STACK = re.compile(r"(\d+) bytes cumulative stack size")
-WARNING = re.compile(r"^(?:\S+\(\d+\): |ptxas )warning.*", re.MULTILINE)
 TITLES = ("kernel", "registers", "spill stores", "spill loads", "shared", "stack")
 
 
@@ -40,24 +37,6 @@ class Usage:
         """The numbers by the names of TITLES."""
         numbers = (self.registers, self.spill_stores, self.spill_loads, self.shared, self.stack)
         return (self.function, *("-" if number is None else str(number) for number in numbers))
-
-
-@dataclass(frozen=True)
-class Assembled:
-    """Code for one architecture; `warnings`: lines of the compiler or the assembler."""
-    code: bytes
-    usages: tuple[Usage, ...]
-    warnings: tuple[str, ...]
-
-
-def assembled(text: str, architecture: str) -> Assembled:
-    """Raises Unsupported where there is no compiler, or none for this architecture (such as sm_90 or
-    compute_90)."""
-    found = compiler.found()
-    if found is None:
-        raise Unsupported("there is neither NVRTC nor nvcc to compile kernels", hint=compiler.INSTALL)
-    code, log = compiler.build_verbosely(found, text, architecture)
-    return Assembled(code, usages_in(log), tuple(WARNING.findall(log)))
 
 
 def usages_in(log: str) -> tuple[Usage, ...]:

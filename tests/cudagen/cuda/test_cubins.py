@@ -13,7 +13,8 @@ from cuda_programs import EXAMPLES, PROGRAMS, built, skeletons
 
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.cuda.nvidia import compiler, detection, nvrtc
-from nessie.cudagen.cuda.nvidia.usage import TITLES, Usage, assembled, table, unmangled, usages_in
+from nessie.cudagen.cuda.nvidia.compiler import assembled
+from nessie.cudagen.cuda.nvidia.usage import TITLES, Usage, table, unmangled, usages_in
 from nessie.tool.cli import main
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")

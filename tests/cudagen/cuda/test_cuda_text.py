@@ -26,7 +26,7 @@ from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.files import cuda_files
 from nessie.cudagen.cuda.headers import CONVENTIONS, headers
 from nessie.cudagen.cuda.nvidia import compiler as nvidia_compiler
-from nessie.cudagen.cuda.nvidia.usage import assembled
+from nessie.cudagen.cuda.nvidia.compiler import assembled
 from nessie.cudagen.cuda.operators import HELPERS, OPERATORS
 from nessie.cudagen.generate import generate
 from nessie.cudagen.loops import nodes as loops
