@@ -211,7 +211,7 @@ def as_nesl(value: Any, type_: Type) -> str:
     return repr(float(value) if type_ == FLOAT else value).replace("e+", "e")
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_files_of_json_are_what_expressions_of_the_evident_types_are(tmp_path_factory: pytest.TempPathFactory,
                                                                    data: st.DataObject) -> None:
@@ -227,7 +227,7 @@ def test_files_of_json_are_what_expressions_of_the_evident_types_are(tmp_path_fa
     assert called("g", *open_) == called("g", *texts)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_lists_of_python_are_what_expressions_of_the_evident_types_are(data: st.DataObject) -> None:
     shape = Seq(data.draw(WITH_TUPLES))

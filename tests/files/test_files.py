@@ -158,7 +158,7 @@ def values(type_: Type) -> st.SearchStrategy[Any]:
     return scalars(type_)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     type_ = data.draw(TYPES)
@@ -439,7 +439,7 @@ def test_npz_round_trip(tmp_path: Path, type_: Type, value: list[Any]) -> None:
 CELLS = st.recursive(st.sampled_from([INT, FLOAT, BOOL, CHAR, STRING]), lambda t: st.builds(Pair, t, t), max_leaves=4)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_csv_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     type_ = Seq(data.draw(CELLS))
@@ -461,7 +461,7 @@ FORMULAS = st.lists(st.sampled_from(["'", "=", "+", "-", "@", "\uff1d", " ", "\t
 CALCULATED = re.compile(r"[=+\-@\t\r\n]|\s+[=+\-@]")       # what spreadsheets calculate, and what they skip before it
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(st.tuples(FORMULAS, st.sampled_from("'=+-@\ta "), st.floats(allow_nan=False), st.integers(-9, 9))),
        st.booleans())
 def test_texts_that_look_like_formulas(tmp_path_factory: pytest.TempPathFactory,
@@ -570,7 +570,7 @@ ARRAYS: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("name", [*WHOLE, *ARRAYS])
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 9), st.sampled_from(PIECES)), max_size=3),
        st.sampled_from(WANTED), st.sampled_from(WANTED))
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 def test_damaged_files_are_refused(tmp_path_factory: pytest.TempPathFactory, name: str,
                                    edits: list[tuple[int, int, bytes]], type_: Type | None,
                                    other: Type | None) -> None:

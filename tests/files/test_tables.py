@@ -29,7 +29,7 @@ ANY = st.recursive(st.sampled_from([INT, FLOAT, BOOL, CHAR, STRING]),
 
 
 @pytest.mark.parametrize("ending", [".arrow", ".parquet"])
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(data=st.data())
 def test_arrow_holds_any_sequence(ending: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     type_ = Seq(data.draw(ANY))
@@ -39,7 +39,7 @@ def test_arrow_holds_any_sequence(ending: str, tmp_path_factory: pytest.TempPath
     assert read(path, type_) == (value, type_)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(data=st.data())
 def test_tsv_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     type_ = Seq(data.draw(CELLS))

@@ -251,7 +251,7 @@ def bodies(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
     """
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow])
 @given(bodies(), st.lists(st.lists(st.integers(-9, 9), max_size=7), max_size=4), st.integers(0, 3))
 def test_random_functions(source: str, vs: list[list[int]], k: int) -> None:
     program = Compiled(source)

@@ -63,7 +63,7 @@ compiled = cache(Compiled)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(deadline=None, max_examples=examples(15))
+@settings(max_examples=examples(15))
 @given(st.data(), st.integers(0, 11))
 def test_values(name: str, data: st.DataObject, size: int) -> None:
     program = compiled(PROGRAMS[name][0])

@@ -42,7 +42,7 @@ compiled = cache(Compiled)
 
 
 @pytest.mark.parametrize("name", [*UNDIVIDED, *DIVIDED])
-@settings(deadline=None, max_examples=examples(12))
+@settings(max_examples=examples(12))
 @given(st.data(), st.integers(0, 9))
 def test_values(name: str, data: st.DataObject, size: int) -> None:
     program = compiled({**UNDIVIDED, **DIVIDED}[name])

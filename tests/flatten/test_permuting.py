@@ -100,14 +100,14 @@ def check(source: str, data: st.DataObject, sizes: st.SearchStrategy[int]) -> No
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@settings(deadline=None, max_examples=examples(15))
+@settings(max_examples=examples(15))
 @given(st.data(), st.integers(0, 9))
 def test_known(name: str, data: st.DataObject, size: int) -> None:
     check(KNOWN[name][0], data, st.just(size))
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-@settings(deadline=None, max_examples=examples(25))
+@settings(max_examples=examples(25))
 @given(st.data(), st.integers(0, 7))
 def test_unknown(name: str, data: st.DataObject, size: int) -> None:
     check(UNKNOWN[name], data, st.one_of(st.just(size), st.integers(0, 7)))

@@ -185,7 +185,7 @@ def values(found: Ranges, at: Place) -> dict[str, int] | None:
     return None if None in named.values() else {**at.names, **named}
 
 
-many = settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=examples(400), suppress_health_check=list(HealthCheck))
 
 
 @many

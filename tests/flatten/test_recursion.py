@@ -77,7 +77,7 @@ function g(n, x) : (int, int) -> int = {ends[1]};
 """
 
 
-quick = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 
 
 @quick

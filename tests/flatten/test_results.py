@@ -155,7 +155,7 @@ def recursions(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
     function main(s) : [int] -> [int] = {one("go(3, s)", "flatten({go(3, v) : v in [s, drop(s, #s / 3), s]})")};"""
 
 
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 @given(recursions(), st.lists(st.integers(0, 9), max_size=12))
 def test_random_recursions(source: str, values: list[int]) -> None:
     for target in ("cpu", "cuda"):

@@ -32,7 +32,7 @@ ENTRIES = {             # an entry of each example, and its argument's type wher
     "string_search": ("string_search", "([char],[char])"), "trmv": ("trmv", "([float],[float])"),
     "wordcount": ("wordcount", None),
 }
-quick = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 
 
 def compare(random: RandomProgram, executors: tuple[str, ...], layouts: tuple[ir.Layout, ...] | None = None) -> None:

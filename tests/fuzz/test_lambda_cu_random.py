@@ -46,7 +46,7 @@ def outcome(program: ir.Program, values: list[Any], stats: Stats) -> str:
 
 
 @given(programs())
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 def test_random_programs(random: RandomProgram) -> None:
     run_deep(lambda: compare(random))
 

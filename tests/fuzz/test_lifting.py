@@ -55,7 +55,7 @@ def obeys(call: Call, executors: tuple[str, ...], examples: int) -> None:
     lifted = program(call)
     alone = single(call)
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(st.lists(call.values, max_size=5))
     def law(xs: list[Any]) -> None:
         results = [(x, outcome(alone, "interpreter", (x,))) for x in xs]
@@ -84,7 +84,7 @@ def test_most_calls_succeed(name: str) -> None:
     alone = single(call)
     failed = []
 
-    @settings(max_examples=30, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=30, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(call.values)
     def tried(x: Any) -> None:
         failed.append(isinstance(outcome(alone, "interpreter", (x,)), Failed))

@@ -96,7 +96,7 @@ def whole(random: RandomProgram) -> str:
     return f"{random.source}main({arguments});\n"
 
 
-quick = settings(max_examples=examples(20), deadline=None, phases=[Phase.generate],
+quick = settings(max_examples=examples(20), phases=[Phase.generate],
                  suppress_health_check=list(HealthCheck))
 
 

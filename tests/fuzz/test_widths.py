@@ -26,7 +26,7 @@ from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.reference import reference
 
 WIDTHS = (Widths(32, 64), Widths(64, 32), Widths(32, 32))
-quick = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 
 
 def compare(random: RandomProgram, executors: tuple[str, ...], widths: Widths, target: str = "cpu") -> None:

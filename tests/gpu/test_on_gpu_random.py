@@ -16,7 +16,7 @@ pytest.importorskip("hypothesis", reason="hypothesis, which makes them, is not i
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from random_programs import RandomProgram, programs
 
-few = settings(max_examples=examples(8), database=None, deadline=None, phases=[Phase.generate],
+few = settings(max_examples=examples(8), database=None, phases=[Phase.generate],
                suppress_health_check=list(HealthCheck))
 
 

@@ -108,7 +108,7 @@ def expressions(draw: Callable[[st.SearchStrategy[T]], T], depth: int = 4) -> st
     return draw(st.sampled_from(ARRAYS)).format(i=draw(st.integers(0, 4)), k=draw(st.integers(0, 9)), **names, **parts)
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(st.lists(expressions(), min_size=2, max_size=4), st.data())
 def test_nobody_misses_what_was_written_over(lines: list[str], data: st.DataObject) -> None:
     names = [data.draw(st.sampled_from("uvw")) for _ in lines]

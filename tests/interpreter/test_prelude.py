@@ -310,7 +310,7 @@ POWERS = st.builds(lambda e, to: math.nextafter(float(f"1e{e}"), to), st.integer
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(TIES | NEAR_TIES | POWERS | FINITE, st.integers(0, 8))
 @example(2049258.95, 7)
 @example(1.7976931348623157e308, 7)
@@ -357,7 +357,7 @@ def test_justify_text(text: str, width: int, lines: list[str]) -> None:
 KEYS = st.sampled_from(["x", "y", "zz", ""])
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 @given(st.lists(st.lists(st.tuples(KEYS, st.integers(0, 9)), min_size=1, max_size=5), min_size=1, max_size=3))
 def test_hash_tables(batches: list[list[tuple[str, int]]]) -> None:
     """Inserting replaces, and a table grows."""
@@ -400,7 +400,7 @@ def by_derived(name: str, type_: Type, argument: Any) -> Any:
     return interpreter.call(world, "derived", argument, (type_,)).value
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_derived_functions(data: st.DataObject) -> None:
     type_ = data.draw(TYPE)

@@ -180,7 +180,7 @@ def test_the_place_is_named() -> None:
 
 
 @given(programs)
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 def test_any_program_passes_or_is_ill_formed(program: ir.Program) -> None:
     try:
         check(program)

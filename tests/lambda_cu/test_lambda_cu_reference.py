@@ -117,7 +117,7 @@ SEGMENTED = "(k : int, n : int, offs : [int; k+1], xs : [int; n])"
 
 
 @given(lists)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 def test_flat_soacs(xs: list[int]) -> None:
     n, array = len(xs), ints(xs)
     head = "(n : int, xs : [int; n])"
@@ -141,7 +141,7 @@ def test_flat_soacs(xs: list[int]) -> None:
 
 
 @given(lists)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 def test_permute_modes(xs: list[int]) -> None:
     last, greatest = [-7] * 9, [-7] * 9
     for i, x in enumerate(xs):
@@ -175,7 +175,7 @@ def as_map(x: int) -> tuple[int, int]:
 
 
 @given(rows)
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 def test_segmented_reductions_and_scans_keep_the_order(nested: list[list[int]]) -> None:
     maps = [[as_map(x) for x in row] for row in nested]
     arguments = len(nested), len(flat(nested)), ints(offsets(nested)), ints(flat(nested))
@@ -199,7 +199,7 @@ def test_segmented_reductions_and_scans_keep_the_order(nested: list[list[int]]) 
     ("x + y", 0, sum), ("max(x, y)", LOW, lambda row: max(row, default=LOW)),
     ("min(x, y)", HIGH, lambda row: min(row, default=HIGH)), ("x * y", 1, lambda row: wrap(math.prod(row)))])
 @given(nested=rows)
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 def test_known_operators(op: str, identity: int, python: Callable[[list[int]], int], nested: list[list[int]]) -> None:
     everything = flat(nested)
     total, sums, scan, scans = run(SEGMENTED + f"""{{
@@ -214,7 +214,7 @@ def test_known_operators(op: str, identity: int, python: Callable[[list[int]], i
 
 
 @given(rows)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 def test_segmented_filter_and_order(nested: list[list[int]]) -> None:
     arguments = len(nested), len(flat(nested)), ints(offsets(nested)), ints(flat(nested))
     kept = [[(s, j, x) for j, x in enumerate(row) if x > 0] for s, row in enumerate(nested)]

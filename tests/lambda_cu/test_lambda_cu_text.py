@@ -64,26 +64,26 @@ def test_the_text_of_a_program() -> None:
 
 
 @given(programs)
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 def test_programs_come_back(program: ir.Program) -> None:
     assert parse(show(program)) == program
 
 
 @given(programs)
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 def test_sites_come_back_with_their_places(program: ir.Program) -> None:
     before, after = program.sites, parse(show(program)).sites
     assert [site.origin for site in before] == [site.origin for site in after]
 
 
 @given(expressions)
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 def test_expressions_come_back(exp: ir.Exp) -> None:
     assert parse_exp(show_exp(exp)) == exp
 
 
 @given(thunks, kernels, functions)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 def test_parts_come_back(thunk: ir.Thunk, kernel: ir.Kernel, function: ir.Function) -> None:
     assert parse_thunk(show_thunk(thunk)) == thunk
     assert parse_kernel(show_kernel(kernel)) == kernel
@@ -91,7 +91,7 @@ def test_parts_come_back(thunk: ir.Thunk, kernel: ir.Kernel, function: ir.Functi
 
 
 @given(layouts)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 def test_layouts_come_back(layout: ir.Layout) -> None:
     program = ir.Program((), (), (), (), ir.Entry("f", (layout, layout), layout))
     assert parse(show(program)) == program and f"-> {show_layout(layout)}\n" in show(program)

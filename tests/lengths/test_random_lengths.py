@@ -27,7 +27,7 @@ BODIES = ("{{sum(row) : row in m}}", "{{max_val({{a * b : a in row; b in row}}) 
 TARGETS = ("cpu", "reference", "cudasim")
 
 
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_lengths_that_types_tell(data: st.DataObject) -> None:
     length, n = data.draw(st.sampled_from(sorted(LENGTHS))), data.draw(st.integers(0, 5))

@@ -128,7 +128,7 @@ def bodies(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
     return row(["k"], 3)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(bodies(), st.integers(-1, 4), st.lists(st.integers(-1, 4), max_size=3), st.lists(st.integers(0, 3), max_size=2))
 def test_meaning_stays(body: str, k: int, v: list[int], w: list[int]) -> None:
     def compare() -> None:

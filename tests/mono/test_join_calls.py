@@ -105,7 +105,7 @@ def bodies(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
     return f"if k < 1 then x else {tree(4)}"
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(bodies(), st.integers(-1, 4), st.lists(st.integers(-1, 4), max_size=4))
 def test_meaning_stays(body: str, x: int, v: list[int]) -> None:
     def compare() -> None:

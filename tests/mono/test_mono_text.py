@@ -124,7 +124,7 @@ def expressions(draw: st.DrawFn, type_: Type, scope: dict[str, Type], depth: int
 
 
 @given(st.data())
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 def test_round_trip(data: st.DataObject) -> None:
     scope: dict[str, Type] = {"a": Seq(FLOAT), "let": INT}
     type_ = data.draw(TYPES)

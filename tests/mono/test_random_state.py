@@ -26,7 +26,7 @@ from nessie.session.outcome import Outcome
 from nessie.session.session import Session
 from nessie.tool.cli import main
 
-quick = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 
 # What draws, of an int n.
 CASES = {

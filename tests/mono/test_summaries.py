@@ -115,7 +115,7 @@ def compare(source: str, arguments: tuple[Any, ...], executors: tuple[str, ...])
         assert agree(expected, found), f"{executor}: {found}, not {expected}\n{source}\n{arguments}"
 
 
-quick = settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 
 
 @quick

@@ -340,7 +340,7 @@ def obeys(random_program: RandomProgram) -> None:
         assert cost.launches <= CONSTANT * depth, f"{cost} for {depth} depth\n{random_program}"
 
 
-quick = settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 
 
 @quick

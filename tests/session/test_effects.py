@@ -25,7 +25,7 @@ from nessie.running.text_streams import Stream, Streams
 from nessie.running.world import World
 from nessie.session.session import Session
 
-quick = settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 
 
 # Printing ---------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ steps = st.integers(-2, 4).flatmap(lambda k: st.sampled_from([
 ]))
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(st.lists(steps, min_size=1, max_size=4), st.lists(st.integers(-2, 4), max_size=5))
 def test_the_first_step_that_fails_and_its_first_element(body: list[Step], v: list[int]) -> None:
     source = f"{HEAD}{' + '.join(text for text, _, _, _ in body)} : a in v}};"

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from paths import ROOT
 
@@ -102,7 +102,6 @@ def content(data: Data) -> Type:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_what_is_printed_is_read_as_the_same_value(data: st.DataObject) -> None:
     type_ = data.draw(TYPES)
     value = data.draw(values(type_))

@@ -314,7 +314,7 @@ def test_what_begins_with_a_commands_word_is_printed_in_parentheses() -> None:
         assert syntax_text.show(program) == text + "\n"
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(FORM, max_size=3))
 def test_what_is_printed_parses_back_to_the_same_tree(forms: list[syntax.TopLevel]) -> None:
     program = syntax.Program(tuple(forms))
@@ -323,7 +323,7 @@ def test_what_is_printed_parses_back_to_the_same_tree(forms: list[syntax.TopLeve
     assert syntax_text.parse(text) == program, text
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.sampled_from(["(", ")", "[", "]", "{", "}", "let", "in", "if", "then", "else", "=", ",", ";", ":",
                                  "a", "1", "+", "-", "->", "|", "function", "datatype", "::", "$", "\n", "`x", '"',
                                  "%", ".", "set", "t"]), max_size=20))

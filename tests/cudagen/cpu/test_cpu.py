@@ -101,7 +101,7 @@ def test_segmented_kernels(segmented_device: Cpu, name: str, lengths: list[int])
     assert failed != NO_FAILURE or results == meaning.results
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(80))
 @given(st.integers(0, 10**6), st.booleans(), st.lists(st.integers(0, 9), max_size=8))
 def test_random_fused_walks(seed: int, segmented: bool, lengths: list[int]) -> None:
     kernel = parse_kernel(Maker(seed, segmented).kernel())
@@ -116,7 +116,7 @@ def test_random_fused_walks(seed: int, segmented: bool, lengths: list[int]) -> N
         assert failed != NO_FAILURE or results == meaning.results
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(8))
 @given(st.integers(0, 10**6), st.booleans(), st.lists(st.integers(0, 9), max_size=8))
 def test_random_fused_kernels_compiled_one_by_one(seed: int, segmented: bool, lengths: list[int]) -> None:
     compiled_agrees(range(seed, seed + 1), segmented, lengths)

@@ -107,7 +107,7 @@ def test_operators_agree_at_the_edges(op: str, type_: str) -> None:
 
 
 @pytest.mark.parametrize("op, type_", [(op, t) for op, t in CASES if op not in INEXACT])
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_operators_agree_anywhere(op: str, type_: str, data: st.DataObject) -> None:
     argument = st.tuples(*[VALUES[type_]] * OPS[op].arity).filter(lambda a: in_domain(op, a))

@@ -214,7 +214,7 @@ def test_every_operator_has_a_handler_or_is_a_function() -> None:
         assert row in FUNCTIONS or any(f"{row.name} {type_}" in handlers.NAMES for type_ in row.types)
 
 
-quick = settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 
 
 def same_outcomes(random: RandomProgram) -> None:
