@@ -46,9 +46,11 @@ ADAPTED = {
     "buckets": "let (n,kvs) = x; m = abs(n) + 1 in buckets(m, {(mod(k,m),y) : (k,y) in kvs})",
     "k_smallest": "let (v,k) = x in k_smallest(v, mod(k, #v + 1))",
     "eput": "let (v,ps) = x in eput(v, {(mod(j,#v),y) : (j,y) in ps})",
+    "group_by": "let (v,n) = x in group_by(v, abs(n) + 1)", "hash": "let (y,n) = x in hash(y, abs(n) + 1)",
+    "log": "let (y,b) = x in log(abs(y), abs(b) + 1.5)", "expt": "let (y,p) = x in expt(abs(y), p)",
     "kth_smallest": "let (v,k) = x in kth_smallest(v, mod(k,#v))",
     "iseq": "let (s,d,e) = x in iseq(min(s,e), max(d,1), max(s,e))",
-    "rep": "let (v,y,i) = x in rep(v, y, mod(i,#v))",
+    "rep": "let (v,y,i) = x in rep(v ++ [y], y, mod(i, #v + 1))",
     "put": "let (v,i,d) = x; n = min(#v,#i) in put(take(v,n), {mod(j,#d) : j in take(i,n)}, d)",
     "cond_put": "let (v,i,k,d) = x; n = min(#v, min(#i,#k)) in "
                 "cond_put(take(v,n), {mod(j,#d) : j in take(i,n)}, take(k,n), d)",
@@ -77,6 +79,8 @@ ADAPTED = {
     "pad": "let (v,a,b) = x; k = min(#v,1) in pad(v, k * mod(a,3), k * mod(b,3), mirror)",
     "pad2": "let (m,a,b) = x; k = if #m > 0 and all({#r > 0 : r in m}) then 1 else 0 in "
             "pad2(m, k * mod(a,3), k * mod(b,3), wrap)",
+    "next_char": "let (cs,w,s,i) = x; j = mod(i, #w + 1); m = max(#s - #w, 0) + 1 in "
+                 "next_char({mod(c,m) : c in cs | #w <= #s}, w, s, j)",
     "pad_with": "let (v,l,r,y) = x in pad_with(v, mod(l,3), mod(r,3), y)",
     "pad_with2": "let (m,l,r,y) = x in pad_with2({take(q, min_val({#s : s in m})) : q in m}, mod(l,3), mod(r,3), y)",
     "wrap": "let (i,n) = x in wrap(i, abs(n) + 1)", "mirror": "let (i,n) = x in mirror(i, abs(n) + 1)",
