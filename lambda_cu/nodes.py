@@ -38,6 +38,7 @@ from typing import get_args
 from nessie.base.located import Located
 from nessie.base.records import KeepsHash, dataclass
 from nessie.base.source import Origin
+from nessie.lambda_cu.mappings.nodes import Mapping
 
 # Types ------------------------------------------------------------------------------------------
 
@@ -353,11 +354,13 @@ class Bind(Located):
 
 @dataclass(frozen=True)
 class Kernel(Located):
-    """`merged`: the origins of all that fusion has put there."""
+    """`by`: how its space is walked, where somebody says so; it never changes what the kernel means. `merged`: the
+    origins of all that fusion has put there."""
     name: str
     params: tuple[Param, ...]
     binds: tuple[Bind, ...]
     returns: tuple[str, ...]
+    by: Mapping | None = None
     merged: tuple[Origin, ...] = field(default=(), compare=False)
 
 

@@ -26,7 +26,7 @@ def shape(kernel: ir.Kernel) -> Shape:
     for bind in kernel.binds:
         writer.soac(bind.soac)
         writer.bind(bind.names)
-    writer.words += ["return", *map(writer.name, kernel.returns)]
+    writer.words += ["return", *map(writer.name, kernel.returns), kernel.by]
     return tuple(writer.words)
 
 

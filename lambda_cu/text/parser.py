@@ -12,6 +12,7 @@ from nessie.base.source import Origin, Source, Span
 from nessie.base.text.places import Places
 from nessie.base.text.tokens import Token, Tokens
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings.text import mapping
 from nessie.lambda_cu.text.parser_expressions import (
     branches,
     constant,
@@ -150,12 +151,13 @@ def kernel(tokens: Tokens, typed: list[tuple[ir.Kernel, tuple[ir.Type, ...], Tok
     name, params = tokens.name(), parameters(tokens)
     place = tokens.current
     written = types(tokens) if tokens.accept("->") else None
+    by = mapping(tokens) if tokens.accept("by") else None
     tokens.expect("{")
     binds = many(tokens, "let", lambda: bind(tokens))
     last = tokens.expect("return")
     returns = tokens.mark(last, tokens.listed(tokens.name, ")") if tokens.accept("(") else (tokens.name(),))
     tokens.expect("}")
-    result = ir.Kernel(name, params, binds, returns, origin=here(tokens, start))
+    result = ir.Kernel(name, params, binds, returns, by, origin=here(tokens, start))
     if written is not None:
         typed.append((result, written, place))
     return result

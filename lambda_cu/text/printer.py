@@ -27,6 +27,7 @@ from nessie.base.source import IllFormed, Origin
 from nessie.base.text.layout import Doc, Mark, join, render
 from nessie.base.text.tokens import show_string
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings.text import show_mapping
 from nessie.lambda_cu.text.printer_expressions import (
     WIDTH,
     name,
@@ -94,7 +95,8 @@ def show_kernel(kernel: ir.Kernel) -> str:
 def kernel_doc(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction]) -> Doc:
     types = kernel_types(kernel, functions)
     result = f"-> {tupled(map(show_type, types))}" if types is not None else ""
-    head = header(f"kernel {name(kernel.name)} ", kernel.params, result)
+    by = f" by {show_mapping(kernel.by)}" if kernel.by is not None else ""
+    head = header(f"kernel {name(kernel.name)} ", kernel.params, f"{result}{by}".strip())
     binds = tuple(("  ", Mark(show_bind(bind), bind), "\n") for bind in kernel.binds)
     return (head, "\n", binds, f"  return {tupled(map(name, kernel.returns))}\n}}\n")
 

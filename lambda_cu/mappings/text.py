@@ -1,0 +1,107 @@
+"""Mappings as text and back.
+
+    mapping   = strategy | "GridBlock" "(" INT "," inner ")" | "Levels" "(" "[" level {"," level} "]" "," inner ")"
+    inner     = "Gen" | name "(" {argument ","} inner ")"
+    argument  = INT | "[" INT {"," INT} "]"
+
+A combinator is a class of lambda_cu.mappings.nodes: its fields, of which `of` is the last, are its arguments.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, NoReturn
+
+from nessie.base.source import Source
+from nessie.base.text.nearest import nearest
+from nessie.base.text.tokens import Tokens
+from nessie.lambda_cu.mappings import nodes as maps
+
+NAMED = {kind.__name__: kind for kind in maps.COMBINATORS}
+TOPS = ("GridBlock", "Levels")
+
+
+def show_mapping(mapping: maps.Mapping | maps.Inner) -> str:
+    match mapping:
+        case maps.Strategy(name):
+            return name
+        case maps.Gen():
+            return "Gen"
+    arguments = [getattr(mapping, part.name) for part in fields(mapping)[:-1]]
+    return f"{type(mapping).__name__}({', '.join([*map(shown, arguments), show_mapping(mapping.of)])})"
+
+
+def shown(argument: int | tuple[int | str, ...]) -> str:
+    return f"[{', '.join(map(str, argument))}]" if isinstance(argument, tuple) else str(argument)
+
+
+def parse_mapping(text: str | Source) -> maps.Mapping:
+    """Return the mapping; raise NessieError, with the word underlined, where there is none."""
+    tokens = Tokens(text)
+    found = mapping(tokens)
+    tokens.finish()
+    return found
+
+
+def mapping(tokens: Tokens) -> maps.Mapping:
+    """Read a mapping, and go on behind it."""
+    start = tokens.current
+    if tokens.at(*maps.STRATEGIES):
+        return tokens.mark(start, maps.Strategy(tokens.take().text))
+    if tokens.accept("GridBlock"):
+        tokens.expect("(")
+        block = tokens.integer()
+        tokens.expect(",")
+        return closed(tokens, maps.GridBlock(block, inner(tokens)))
+    if tokens.accept("Levels"):
+        tokens.expect("(")
+        tokens.expect("[")
+        levels = tokens.several(lambda: level(tokens), "]")
+        tokens.expect(",")
+        return closed(tokens, maps.Levels(levels, inner(tokens)))
+    if start.text in (*NAMED, "Gen"):
+        tokens.fail(f"{start.text} says what space threads have, not what walks it: GridBlock or Levels is outermost")
+    unknown(tokens, "a mapping", (*maps.STRATEGIES, *TOPS))
+
+
+def closed(tokens: Tokens, top: maps.Top) -> maps.Top:
+    tokens.expect(")")
+    return top
+
+
+def level(tokens: Tokens) -> str:
+    if tokens.at(*maps.LEVELS):
+        return tokens.take().text
+    unknown(tokens, "a level", maps.LEVELS)
+
+
+def inner(tokens: Tokens) -> maps.Inner:
+    start = tokens.current
+    if tokens.accept("Gen"):
+        return maps.Gen()
+    if start.text in (*TOPS, *maps.STRATEGIES):
+        tokens.fail(f"{start.text} is outermost, and nowhere else")
+    kind: Callable[..., maps.Combinator] | None = NAMED.get(start.text)
+    if kind is None:
+        unknown(tokens, "Gen or a combinator", (*NAMED, "Gen"))
+    tokens.take()
+    tokens.expect("(")
+    arguments: list[Any] = []
+    for _ in fields(NAMED[start.text])[:-1]:
+        arguments.append(argument(tokens, start.text))
+        tokens.expect(",")
+    found = kind(*arguments, inner(tokens))
+    tokens.expect(")")
+    return tokens.mark(start, found)
+
+
+def argument(tokens: Tokens, combinator: str) -> int | tuple[int, ...]:
+    if combinator in ("CompressGrid", "Permute"):
+        tokens.expect("[")
+        return tokens.several(tokens.integer, "]")
+    return tokens.integer()
+
+
+def unknown(tokens: Tokens, what: str, known: tuple[str, ...]) -> NoReturn:
+    meant = nearest(tokens.current.text, known)
+    tokens.fail(f"{what} is expected here: {', '.join(known)}" + (f"; did you mean {meant}?" if meant else ""))
