@@ -108,6 +108,7 @@ class Finder:
         self.forms: dict[str, Form | None] = {axis.index.name: atom(axis.index) for axis in ranges.axes}
         self.forms.update((name, atom(ir.Var(name))) for name, type_ in names.items() if type_ == "int")
         self.known: dict[str, ir.Exp] = {}
+        self.surely: dict[str, int] = {}        # the elements for which what is known is computed
         self.varying = set(params)
         self.counting = False           # a fold's rounds
         self.dropped: list[Dropped] = []
@@ -118,8 +119,9 @@ class Finder:
         """The expression in the interior. `sure`: the elements for which it is surely evaluated."""
         match exp:
             case ir.Let(names, value, body):
+                before = self.places()
                 value = self.inner(value, sure)
-                self.note(names, value, sure)
+                self.note(names, value, self.still_sure(sure, before))
                 return ir.Let(names, value, self.inner(body, sure))
             case ir.Fold(index, count, names, start, body):
                 self.counting = True
@@ -143,6 +145,7 @@ class Finder:
         """Note what lets bind."""
         items = value.items if isinstance(value, ir.Tuple) and len(names) > 1 else (value,)
         for name, item in zip(names, items if len(items) == len(names) else (None,) * len(names), strict=True):
+            self.surely[name] = sure
             self.forms[name] = None if item is None else self.form(item, sure)
             if item is not None:
                 self.known[name] = item
@@ -169,9 +172,13 @@ class Finder:
             self.back(before)
             return ir.If(condition, self.inner(then, NONE), self.inner(orelse, NONE))
         self.dropped.append(Dropped(self.told(condition), ir.Const(truth, "bool")))
+        return self.inner(then if truth else orelse, self.still_sure(sure, before))
+
+    def still_sure(self, sure: int, before: list[Places]) -> int:
+        """The elements for which something is surely evaluated of what has been settled since: those of the interior at
+        most."""
         now = self.places()
-        sure = sure if now == before else ROWS if now[-1] == before[-1] and sure else NONE
-        return self.inner(then if truth else orelse, sure)
+        return sure if now == before else ROWS if now[-1] == before[-1] and sure else NONE
 
     def joins(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp, before: list[Places]) -> bool:
         """Does the condition choose between two arrays, one behind the other, each of which may be long?"""
@@ -361,6 +368,7 @@ class Finder:
         """The int expression without lets, if it is small and known before the inner axis is walked."""
         while (lets := {name: self.known[name] for name in free_names(exp) if name in self.known}):
             exp = substitute(exp, lets)
+            sure = min([sure, *[self.surely[name] for name in lets]])
             if sum(1 for _ in subexpressions(exp)) > LARGEST:
                 return None
         outer = {axis.index.name for axis in self.ranges.axes[:-1]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from executors import Compiled
+from executors import Compiled, Failed, outcome
 
 from nessie.base.source import IllFormed, InternalError
 from nessie.lambda_cu import nodes as ir
@@ -93,6 +93,15 @@ def test_what_the_text_does_not_tell_is_left() -> None:
                  "if v[i] < n then v[i] else r"):
         (bind,) = borders(parse(ROW.format(body))).kernels[0].binds
         assert isinstance(bind.soac, ir.Map) and bind.soac.interior is None
+
+
+def test_what_is_read_behind_a_check_tells_no_interior() -> None:
+    """Without rows, the length of the first cannot be read: not even to ask where an interior ends."""
+    program = Compiled("function main(m, r) : ([[int]], int) -> [[int]] = {{m[max(0, min(#m - 1, i))]"
+                       "[max(0, min(#m[0] - 1, k))] + r : k in [0:33]} : i in [0:3]};")
+    for executor in ("reference ilp", "cpu ilp"):
+        assert isinstance(outcome(program, executor, ([], 1)), Failed)
+        assert outcome(program, executor, ([[5, 6]], 1)) == [[6] + [7] * 32] * 3
 
 
 def test_an_interior_moves_no_bytes_of_its_own() -> None:
