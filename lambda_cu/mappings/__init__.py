@@ -1,5 +1,12 @@
 """Mappings: how the space of a kernel is walked by threads, which never changes what the kernel means.
 
-    nodes       combinators and levels, as plain data
-    text        mappings as text and back
+    nodes           combinators and levels, as plain data
+    text            mappings as text and back
+    axes            the spaces that mappings begin with: bounds, steps, widths, lengths that depend on axes outside
+    combinators     what each combinator demands, makes, and how its indices are found again
+    mapped          a mapping of a space: host code, launch, the code that finds the index, guards
+    levels          the levels of the machine, and the limits of a launch
+    strategies      the mappings that rules make: Jing, JingExt, FoldAll
+    partitions      what is left of a shape around a partition
+    certificate     each index is walked once, and no other: by walking small sizes
 """
