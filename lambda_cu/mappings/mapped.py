@@ -1,7 +1,8 @@
 """A mapping of a space: what the host computes, what is launched, and how a thread finds its index.
 
 The last axes of `GridBlock(b, m)` are threads of a block, x the innermost; those before are blocks of the grid,
-likewise (section 5.2). `Levels` says so for each axis; `serial` axes are loops of the thread. Steps that are left are guards.
+likewise (section 5.2). `Levels` says so for each axis; `serial` axes are loops of the thread. Steps that are left are
+guards.
 """
 from __future__ import annotations
 
