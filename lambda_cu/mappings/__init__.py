@@ -8,5 +8,6 @@
     levels          the levels of the machine, and the limits of a launch
     strategies      the mappings that rules make: Jing, JingExt, FoldAll
     partitions      what is left of a shape around a partition
+    shown           a mapping of a space for readers
     certificate     each index is walked once, and no other: by walking small sizes
 """

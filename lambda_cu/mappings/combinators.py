@@ -8,7 +8,7 @@ Sections are those of Janssen and Scholz (lambda_cu.mappings.nodes). All numbers
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
@@ -102,6 +102,18 @@ def below(a: ir.Exp, b: ir.Exp) -> list[ir.Exp]:
 def divides(by: int, length: ir.Exp) -> bool:
     """Does the number surely divide the length?"""
     return isinstance(length, ir.Const) and int(length.value) % by == 0
+
+
+def simplified(exp: ir.Exp) -> ir.Exp:
+    """Return the expression with what is known computed."""
+    match exp:
+        case ir.Op(name, (a, b)) if name in KNOWN:
+            return KNOWN[name](simplified(a), simplified(b))
+    return exp
+
+
+KNOWN: dict[str, Callable[[ir.Exp, ir.Exp], ir.Exp]] = {
+    "+": INTS.plus, "-": INTS.minus, "*": INTS.times, "/": quotient, "rem": rest, "min": least, "max": most}
 
 
 # Demands ----------------------------------------------------------------------------------------
@@ -206,7 +218,8 @@ def hull(space: Space, host: Lets) -> Space:
         for number in reversed(range(len(made))):
             outer = f"i{number}"
             if outer in free_names(high):
-                ends = [substitute(high, {outer: end}) for end in (ZERO, INTS.minus(made[number].high, ONE))]
+                ends = [simplified(substitute(high, {outer: end}))
+                        for end in (ZERO, INTS.minus(made[number].high, ONE))]
                 high = most(*ends)
         made.append(Axis(host.let("longest", high if high == axis.high else most(high, ZERO)), ZERO, axis.step,
                          axis.width))

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from nessie.base.source import Source
+from nessie.base.source import Source, Span
 from nessie.base.text.nearest import nearest
-from nessie.base.text.tokens import Tokens
+from nessie.base.text.places import Places
+from nessie.base.text.tokens import Token, Tokens
 from nessie.lambda_cu.mappings import nodes as maps
+
+T = TypeVar("T")
 
 NAMED = {kind.__name__: kind for kind in maps.COMBINATORS}
 TOPS = ("GridBlock", "Levels")
@@ -35,9 +38,10 @@ def shown(argument: int | tuple[int | str, ...]) -> str:
     return f"[{', '.join(map(str, argument))}]" if isinstance(argument, tuple) else str(argument)
 
 
-def parse_mapping(text: str | Source) -> maps.Mapping:
-    """Return the mapping; raise NessieError, with the word underlined, where there is none."""
-    tokens = Tokens(text)
+def parse_mapping(text: str | Source, places: Places | None = None) -> maps.Mapping:
+    """Return the mapping; raise NessieError, with the word underlined, where there is none. `places` records where its
+    combinators stand."""
+    tokens = Tokens(text, (), places)
     found = mapping(tokens)
     tokens.finish()
     return found
@@ -52,21 +56,29 @@ def mapping(tokens: Tokens) -> maps.Mapping:
         tokens.expect("(")
         block = tokens.integer()
         tokens.expect(",")
-        return closed(tokens, maps.GridBlock(block, inner(tokens)))
+        return closed(tokens, start, maps.GridBlock(block, inner(tokens)))
     if tokens.accept("Levels"):
         tokens.expect("(")
         tokens.expect("[")
         levels = tokens.several(lambda: level(tokens), "]")
         tokens.expect(",")
-        return closed(tokens, maps.Levels(levels, inner(tokens)))
+        return closed(tokens, start, maps.Levels(levels, inner(tokens)))
     if start.text in (*NAMED, "Gen"):
         tokens.fail(f"{start.text} says what space threads have, not what walks it: GridBlock or Levels is outermost")
     unknown(tokens, "a mapping", (*maps.STRATEGIES, *TOPS))
 
 
-def closed(tokens: Tokens, top: maps.Top) -> maps.Top:
+def closed(tokens: Tokens, start: Token, top: maps.Top) -> maps.Top:
+    """Read the bracket that ends a mapping. Its place is its name."""
     tokens.expect(")")
-    return top
+    return named(tokens, start, top)
+
+
+def named(tokens: Tokens, start: Token, part: T) -> T:
+    """Mark the part's place, which is its name."""
+    if tokens.places is not None:
+        tokens.places.mark(part, Span(tokens.source, start.start, start.end))
+    return part
 
 
 def level(tokens: Tokens) -> str:
@@ -92,7 +104,7 @@ def inner(tokens: Tokens) -> maps.Inner:
         tokens.expect(",")
     found = kind(*arguments, inner(tokens))
     tokens.expect(")")
-    return tokens.mark(start, found)
+    return named(tokens, start, found)
 
 
 def argument(tokens: Tokens, combinator: str) -> int | tuple[int, ...]:
@@ -104,4 +116,5 @@ def argument(tokens: Tokens, combinator: str) -> int | tuple[int, ...]:
 
 def unknown(tokens: Tokens, what: str, known: tuple[str, ...]) -> NoReturn:
     meant = nearest(tokens.current.text, known)
-    tokens.fail(f"{what} is expected here: {', '.join(known)}" + (f"; did you mean {meant}?" if meant else ""))
+    more = f"; did you mean {meant}?" if meant else ""
+    tokens.fail(f"{what} must stand here, one of {', '.join(known)}{more}")

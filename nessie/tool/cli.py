@@ -25,7 +25,7 @@ from nessie.session.progress import progress
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
 from nessie.tool.command_line import parse_command_line
-from nessie.tool.compiling import check, compile_, job_for, passes, show, warn_of, written
+from nessie.tool.compiling import check, compile_, job_for, map_, passes, show, warn_of, written
 from nessie.tool.options import (
     FAILED,
     MISUSED,
@@ -386,6 +386,6 @@ def completion(options: argparse.Namespace) -> int:
 
 
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "passes": passes, "show": show,
-    "profile": profile, "graph": view, "explain": view, "inspect": view,
+    "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "map": map_, "passes": passes,
+    "show": show, "profile": profile, "graph": view, "explain": view, "inspect": view,
     "cache": cache, "doctor": doctor, "completion": completion}

@@ -141,7 +141,7 @@ OPTIONS = (
     Option(("--cut",), "A,B", "let them never; may be given several times", type=pair, several=True,
            group=FUSED, useful=BUILDING),
     Option(("--size",), "NAME=N", "expect this size when fusing: of an array, or a number; may be given several times",
-           type=size, several=True, group=FUSED, useful=BUILDING),
+           type=size, several=True, group=FUSED, useful=(*BUILDING, "map")),
     Option(("--machine",), "PROFILE", "what the scheduler takes things to cost: cpu, h200, or a file that nessie "
            "doctor has written (default: by target)", group=FUSED, useful=BUILDING),
     Option(("--dump",), "DIR", "write what each pass makes there; run and eval: in a folder per top-level form",
@@ -178,6 +178,7 @@ OPTIONS = (
     Option(("--counters",), "", "count instead what kernels do to memory and what the host asks of a GPU, on cudasim",
            ("profile",)),
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
+    Option(("--space",), "SPACE", "the space that is mapped: [0, 0] <= iv < [n, m] step [2, 1] width [1, 1]", ("map",)),
     Option(("--open",), "", "show the page in a browser", ("inspect",)),
     Option(("--clear",), "", "remove all that is kept", ("cache",)),
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
@@ -215,6 +216,10 @@ SUBCOMMANDS = {
     "passes": Subcommand("", "list the passes of the compiler"),
     "show": Subcommand("FILE", "print the program after a pass; FILE may be the text of any form",
                        "--after PASS [-e ENTRY] [-t TYPE]"),
+    "map": Subcommand("MAPPING", "show how threads walk a space by a mapping: what each combinator makes of it, host "
+                      "code, launch, how a thread finds its index", "--space SPACE [--size NAME=N]",
+                      ("nessie map 'GridBlock(1, SplitLast(32, Gen))' --space 'iv < [n, m]' --size m=70",
+                       "nessie map JingExt --space 'iv < [a, b, c, d, e, f, g]'")),
     "profile": Subcommand("FILE", "what running costs, work and depth, elements, launches, bytes: of a call with -e "
                           "ENTRY ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some "
                           "five microseconds for each unit: take small data, or --time-limit",
@@ -234,7 +239,8 @@ SUBCOMMANDS = {
 }
 
 OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
-                "FILE...": "programs", "SHELL": "bash, zsh or fish",
+                "MAPPING": "GridBlock, Levels, or a strategy: Jing, JingExt, FoldAll", "FILE...": "programs",
+                "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
 MEANT = {"trace": "profile, or print_debug in the program", "repl": "alone, for the prompt", "build": "compile",
          "time": "profile", "type": "check", "doc": "eval 'help NAME'", "describe": "eval 'help NAME'"}

@@ -1,4 +1,4 @@
-"""The commands of the command line that compile and do not run: check, compile, show, graph, inspect, passes."""
+"""The commands of the command line that compile and do not run: check, compile, show, graph, inspect, map, passes."""
 from __future__ import annotations
 
 import argparse
@@ -182,6 +182,15 @@ def warn_of(found: Written) -> None:
         spans = [span for form in forms if (span := getattr(form, "span", None))]
         sources = dict.fromkeys([found.source, *(span.source for span in spans)])
         warn(said.told() for said in (*mistakes(sources), *(doubt for form in forms for doubt in doubts(form))))
+
+
+def map_(options: argparse.Namespace) -> int:
+    """Print what a mapping makes of a space."""
+    from nessie.lambda_cu.mappings.shown import explained
+    if not options.space:
+        raise UsageError("map needs a space: --space 'iv < [n, m]'")
+    say(explained(needed(options, "MAPPING"), options.space, {name: int(size) for name, size in options.size or ()}))
+    return 0
 
 
 def passes(options: argparse.Namespace) -> int:

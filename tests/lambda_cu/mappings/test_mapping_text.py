@@ -49,7 +49,7 @@ def test_the_text_of_the_paper() -> None:
     ("GridBlock(1, GridBlock(1, Gen))", "GridBlock", "outermost, and nowhere else"),
     ("GridBlock(1, ShiftLB(Jing))", "Jing", "outermost, and nowhere else"),
     ("Levels([wrap], Gen)", "wrap", "did you mean warp"),
-    ("Levels([], Gen)", "]", "a level is expected here"),
+    ("Levels([], Gen)", "]", "a level must stand here"),
     ("GridBlock(2, SplitLast(x, Gen))", "x", "an int is expected here"),
     ("GridBlock(1, Gen) more", "more", "not expected here"),
 ])

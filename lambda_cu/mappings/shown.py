@@ -1,0 +1,119 @@
+"""A mapping of a space as text for readers: the space after each combinator, host code, launch, the way back, an
+example."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nessie.base.source import InternalError, NessieError, Source
+from nessie.base.text.places import Places
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.axes import Space, indices, parse_space, show_space, value
+from nessie.lambda_cu.mappings.certificate import mistake, walked
+from nessie.lambda_cu.mappings.combinators import Unmappable, chain
+from nessie.lambda_cu.mappings.levels import beyond
+from nessie.lambda_cu.mappings.mapped import Mapped, launch_of, mapped, sizes_of
+from nessie.lambda_cu.mappings.strategies import mapping_of
+from nessie.lambda_cu.mappings.text import parse_mapping, show_mapping
+from nessie.lambda_cu.scope import free_names
+from nessie.lambda_cu.text.printer_expressions import show_exp
+
+USUAL = 5                       # what a size is in the example, unless somebody says it
+MOST_WALKED = 20_000            # threads of an example that are gone through
+
+
+def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
+    """Return what a mapping makes of a space. Raise NessieError, with the word underlined, where it makes nothing."""
+    text = Source("mapping", mapping)
+    places = Places(text)
+    asked, of = parse_mapping(text, places), parse_space(Source("space", space))
+    try:
+        top = mapping_of(asked, of) if isinstance(asked, maps.Strategy) else asked
+        if top is None:
+            return "The mapping none is today's walk: there is nothing to show.\n"
+        made = mapped(top, of)
+    except Unmappable as wrong:
+        place = places.of(wrong.part)
+        raise NessieError(wrong.message, *([(place, "")] if place else [])) from None
+    known = example_sizes(of, sizes)
+    if unknown := [name for name in sizes if name not in known]:
+        raise NessieError(f"the space has no size {unknown[0]}", hint=f"it has {', '.join(known) or 'none'}")
+    parts = [*([("mapping", [show_mapping(top)])] if isinstance(asked, maps.Strategy) else []),
+             ("space", stages(made, of)), ("host", lets(made.host)),
+             ("launch", [f"grid ({exps(made.grid)}), block ({exps(made.block)})"]),
+             ("thread", thread(made)), ("example", example(made, of, known))]
+    return "".join([section(title, lines) for title, lines in parts if lines])
+
+
+def example_sizes(space: Space, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that the space names, as they are given, or small: only lower bounds are 0, steps 2, widths 1."""
+    kinds = [(axis.high, USUAL) for axis in space] + [(axis.low, 0) for axis in space]
+    kinds += [(axis.step, 2) for axis in space] + [(axis.width, 1) for axis in space]
+    found: dict[str, int] = {}
+    for exp, usual in kinds:
+        for name in sorted(names_of(exp)):
+            found.setdefault(name, sizes.get(name, usual))
+    return found
+
+
+def names_of(exp: ir.Exp) -> set[str]:
+    return {name for name in free_names(exp) if not (name[0] == "i" and name[1:].isdigit())}
+
+
+def section(title: str, lines: list[str]) -> str:
+    return f"{title}\n" + "".join([f"  {line}\n" for line in lines])
+
+
+def exps(index: tuple[ir.Exp, ...]) -> str:
+    return ", ".join(map(show_exp, index))
+
+
+def stages(made: Mapped, of: Space) -> list[str]:
+    """The space, and what each combinator makes of it."""
+    called = ["Gen", *[head(step) for step in chain(made.mapping)]]
+    width = max(map(len, called))
+    return [f"{step:{width}}  {show_space(stage)}" for step, stage in zip(called, made.stages)]
+
+
+def head(step: maps.Combinator) -> str:
+    """The combinator without what it is of."""
+    arguments = show_mapping(step)[len(type(step).__name__) + 1:-len(show_mapping(step.of)) - 1].rstrip(", ")
+    return f"{type(step).__name__}({arguments})" if arguments else type(step).__name__
+
+
+def lets(bound: Mapping[str, ir.Exp]) -> list[str]:
+    return [f"{name} = {show_exp(exp)}" for name, exp in bound.items()]
+
+
+def thread(made: Mapped) -> list[str]:
+    """What a thread does: what it is passed, its loops, how it finds its index, when it has one."""
+    lines = [f"passed {', '.join(made.passed)}"] if made.passed else []
+    lines += [f"for {name} in 0 .. {show_exp(length)} - 1" for name, length in made.loops.items()]
+    lines += lets(made.code)
+    guards = " and ".join(map(show_exp, made.guards))
+    return [*lines, f"{f'if {guards}: ' if guards else ''}iv = [{exps(made.index)}]"]
+
+
+def example(made: Mapped, of: Space, sizes: Mapping[str, int]) -> list[str]:
+    """The launch for these sizes, how many threads have no index, and that the others have each one."""
+    grid, block = launch_of(made, sizes)
+    if over := beyond(grid, block):
+        raise NessieError(f"no GPU has the launch for {shown_sizes(sizes) or 'these lengths'}: {over}")
+    loops = 1
+    for length in made.loops.values():
+        loops *= value(length, sizes_of(made, sizes))
+    threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * loops
+    lines = [f"{shown_sizes(sizes)}: " * bool(sizes) + f"grid {grid}, block {block}"]
+    if threads > MOST_WALKED:
+        return [*lines, f"{threads:,} threads"]
+    if wrong := mistake(made, of, sizes):
+        raise InternalError(f"for {shown_sizes(sizes)}: {wrong}")
+    count = sum(1 for _ in indices(of, sizes))
+    first = next(iter(walked(made, sizes)), None)
+    lines.append(f"{threads:,} threads, {threads - count:,} of them without an index; the others have each one once"
+                 if threads else "no threads: the space is empty")
+    return [*lines, *([f"the first thread has iv = {list(first)}"] if first is not None else [])]
+
+
+def shown_sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join([f"{name} = {size}" for name, size in sizes.items()])
