@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from nessie.base.parts import Parts, updated
 from nessie.cudagen.loops.nodes import (
     Atomic,
+    Barrier,
     Call,
     Distance,
     Exp,
@@ -96,9 +97,9 @@ def arrays_in_common(functions: Sequence[Function]) -> dict[str, set[str]]:
 
 
 def accessed_in_common(body: tuple[Stmt, ...]) -> Iterator[str]:
-    """The arrays of which the statements themselves tell so. What is ordered tells of all that a function both stores
-    and loads: a thread may see there what others have stored."""
-    if any(isinstance(statement, Atomic) and statement.ordered for statement in statements(body)):
+    """The arrays of which the statements themselves tell so. What is ordered, by an atomic or a barrier, tells of all
+    that a function both stores and loads: a thread may see there what others have stored."""
+    if any(isinstance(s, Barrier) or (isinstance(s, Atomic) and s.ordered) for s in statements(body)):
         stored = {statement.array for statement in statements(body) if isinstance(statement, Store)}
         yield from [part.array for statement in statements(body) for exp in expressions(statement)
                     for part in parts(exp) if isinstance(part, Load) and part.array in stored]

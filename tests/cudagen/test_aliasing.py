@@ -21,6 +21,7 @@ KERNEL = r"__global__(?: __launch_bounds__\([^)]*\))? void"
 HEAD = re.compile(rf'^(?:extern "C" {KERNEL}|static __device__ [\w ]+?) (\w+)\((.*?)\) \{{$',
                   re.MULTILINE | re.DOTALL)
 PARAMETER = re.compile(r"(const )?[\w ]+?\*(__restrict__ )?(\w+)")
+STORE, ACCESS = (re.compile(text, re.MULTILINE) for text in (r"^ *(\w+)\[[^;=]*\] = ", r"(\w+)\["))
 IN_COMMON = (r"\(const volatile [\w ]+\*\){0}\)", r"\w*(?:load|store|atomic)\w*\((?:\([\w ]+\*\))?&{0}\[")
 made = cache(built)
 
@@ -62,11 +63,21 @@ def split(arguments: str) -> list[str]:
     return [argument.strip() for argument in found]
 
 
+def left_for_others(body: str) -> set[str]:
+    """The arrays that are both stored and loaded by threads which wait for each other: one may see there what another
+    has stored, whatever it has itself."""
+    if not re.search(r"\b__sync(?:threads|warp)\(\)", body):
+        return set()
+    return set(STORE.findall(body)) & set(ACCESS.findall(STORE.sub("", body)))
+
+
 def told_too_much(text: str) -> list[str]:
     alone = {(name, array): restrict for name, (parameters, _) in functions_of(text).items()
              for array, restrict in pointers(parameters).items()}
+    bodies = {name: body for name, (_, body) in functions_of(text).items()}
     wrong = [f"{name}: {array} is seen by other threads" for (name, array), restrict in alone.items() if restrict
-             and any(re.search(form.format(re.escape(array)), functions_of(text)[name][1]) for form in IN_COMMON)]
+             and (array in left_for_others(bodies[name])
+                  or any(re.search(form.format(re.escape(array)), bodies[name]) for form in IN_COMMON))]
     return wrong + [f"{ends[0][0]} passes {ends[0][1]} to {ends[1][0]}" for ends in passed(text)
                     if len({alone[end] for end in ends if end in alone}) > 1]
 
@@ -132,3 +143,23 @@ def test_calls_of_calls() -> None:
     assert told_too_much(text) == []
     assert told_too_much(text.replace("*word", "*__restrict__ word")) == [
         "deeper_device passes word to deepest_device", "k passes interrupt to deeper_device"]
+
+
+BARRIER = """
+cuda k(int n, writable int[] word, writable int[] out) {
+  int before = word[0];
+  if (threadIdx == 5) { word[0] = n; }
+  barrier;
+  out[threadIdx] = before + word[0];
+}
+"""
+
+
+def test_what_is_left_for_others_before_a_barrier() -> None:
+    """Told that nothing else reaches the word, NVRTC loads it once, before the barrier."""
+    module: Module = parse(BARRIER)
+    check(module)
+    text = cuda.cuda(module)
+    assert pointers(functions_of(text)["k"][0]) == {"word": False, "out": True}
+    assert told_too_much(text) == []
+    assert told_too_much(text.replace("*word", "*__restrict__ word")) == ["k: word is seen by other threads"]
