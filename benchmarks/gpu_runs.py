@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
+from statistics import mean
 from time import monotonic
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +58,8 @@ SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
 PROFILED = ("map", "scan", "filter", "segmented reduce, 8", "SpMV, 16 a row", "sort")
 LOADS, STORES = (f"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio" for op in ("ld", "st"))
 METRICS = (LOADS, STORES, "gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum")
-NCU = ("ncu", "--clock-control", "none", "--launch-count", "12", "--metrics", ",".join(METRICS), "--csv")
+LAUNCHES = "24"                         # that ncu measures: gpu.py's trial of the GPU, and a run of any workload
+NCU = ("ncu", "--clock-control", "none", "--launch-count", LAUNCHES, "--metrics", ",".join(METRICS), "--csv")
 COUNTED = 1 << 15                       # elements
 
 Sectors = dict[str, dict[str, float]]   # of a kernel per request, by metrics
@@ -208,16 +210,19 @@ def side_by_side(measured: Sectors, by_cudasim: Sectors) -> str:
 
 
 def sectors(text: str) -> Sectors:
-    """Of each kernel per request, the mean of its launches, from what `ncu --csv` has printed."""
+    """Of each kernel per request, the mean of its launches on the most blocks, from what `ncu --csv` has printed: first
+    gpu.py tries the GPU with a kernel on one element, which may have the same name."""
     lines = text.splitlines()
     first = next((at for at, line in enumerate(lines) if line.startswith('"ID"')), len(lines))    # programs print, too
-    found = dict[str, dict[str, list[float]]]()
+    found = dict[str, dict[str, list[tuple[int, float]]]]()
     for row in csv.DictReader(StringIO("\n".join(line for line in lines[first:] if line.startswith('"')))):
         number = (row.get("Metric Value") or "").replace(",", "")
         if row.get("Metric Name") in (LOADS, STORES) and number.replace(".", "", 1).isdigit():
             kernel = str(row["Kernel Name"]).partition("(")[0]
-            found.setdefault(kernel, {}).setdefault(str(row["Metric Name"]), []).append(float(number))
-    return {kernel: {metric: sum(of) / len(of) for metric, of in metrics.items()} for kernel, metrics in found.items()}
+            blocks = int(str(row["Grid Size"]).strip("(").split(",")[0])
+            found.setdefault(kernel, {}).setdefault(str(row["Metric Name"]), []).append((blocks, float(number)))
+    return {kernel: {metric: mean([value for blocks, value in of if blocks == max(of)[0]])
+                     for metric, of in metrics.items()} for kernel, metrics in found.items()}
 
 
 if __name__ == "__main__":

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from paths import BENCHMARKS
 
+from nessie.base.system.deep import run_deep
 from nessie.cudagen.cuda.cudasim import compiler
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.nvidia import detection
+from nessie.running.targets import Target
 
 sys.path.append(str(BENCHMARKS))
 runs = import_module("gpu_runs")
@@ -69,23 +72,40 @@ sys.exit(int(not runs.carry_out("test", todo, Path({str(tmp_path)!r}), 99)))
 
 NCU = f'''==PROF== Connected to process 7
 map: 1.0 ms
-"ID","Process ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
-"0","7","K1_sweep(long long, const double *, double *)","{runs.LOADS}","","8.00"
-"0","7","K1_sweep(long long, const double *, double *)","{runs.STORES}","","8"
-"0","7","K1_sweep(long long, const double *, double *)","gpu__time_duration.sum","nsecond","1,234.00"
-"1","7","K1_sweep(long long, const double *, double *)","{runs.LOADS}","","9"
-"2","7","K2_sweep","{runs.LOADS}","","n/a"
-"2","7","K2_sweep","{runs.STORES}","","1,032.5"
+"ID","Process ID","Kernel Name","Grid Size","Metric Name","Metric Unit","Metric Value"
+"9","7","K1_sweep(long long, const double *, double *)","(1, 1, 1)","{runs.LOADS}","","1"
+"9","7","K1_sweep(long long, const double *, double *)","(1, 1, 1)","{runs.STORES}","","1"
+"0","7","K1_sweep(long long, const double *, double *)","(1024, 1, 1)","{runs.LOADS}","","8.00"
+"0","7","K1_sweep(long long, const double *, double *)","(1024, 1, 1)","{runs.STORES}","","8"
+"0","7","K1_sweep(long long, const double *, double *)","(1024, 1, 1)","gpu__time_duration.sum","nsecond","1,234.00"
+"1","7","K1_sweep(long long, const double *, double *)","(1024, 1, 1)","{runs.LOADS}","","9"
+"2","7","K2_sweep","(7, 1, 1)","{runs.LOADS}","","n/a"
+"2","7","K2_sweep","(7, 1, 1)","{runs.STORES}","","1,032.5"
 '''
 
 
 def test_sectors_of_ncu() -> None:
+    """Those of the launches on the most blocks, not of the trial before them."""
     loads, stores = runs.LOADS, runs.STORES
     assert runs.sectors(NCU) == {"K1_sweep": {loads: 8.5, stores: 8.0}, "K2_sweep": {stores: 1032.5}}
     assert runs.sectors("==ERROR== no permission\n") == {}
     rows = [line.split() for line in runs.side_by_side(runs.sectors(NCU), {"K3": {loads: 7.0}}).splitlines()]
     assert rows[1:] == [["K1_sweep", "8.5", "-", "8.0", "-"], ["K2_sweep", "-", "-", "1032.5", "-"],
                         ["K3", "-", "7.0", "-", "-"]]
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_ncu_sees_all_kernels_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a sort follow gpu.py's trial, which on a GPU is one run longer: its clock's."""
+    gpu, launched = import_module("gpu"), list[str]()
+    launch = Cudasim.launch
+    monkeypatch.setattr(Cudasim, "launch", lambda self, f, *more: launched.append(f[0]) or launch(self, f, *more))
+    run_deep(lambda: gpu.one_measured(runs.WORKLOADS[0], 1, Target("cudasim"), 1, ()))
+    trial = len(launched)
+    [sort] = [w for w in runs.WORKLOADS if w.name == "sort"]
+    run_deep(lambda: gpu.one_measured(sort, 5000, Target("cudasim"), 1, ()))
+    a_run = launched[trial:].index("K1_encode", 1)
+    assert a_run == 11 and trial + 1 + a_run <= int(runs.LAUNCHES)
 
 
 @pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
