@@ -23,6 +23,7 @@ HALF = WARP // 2
 SECTOR = 4                      # numbers in a sector of memory
 PROBES = HALF // SECTOR         # sectors that half a warp looks at at a time
 PROBE = op("and", op("/", THREAD, integer(SECTOR)), integer(PROBES - 1))    # which of them a thread has a number of
+DRAWN, ENDED = integer(0), integer(1)   # tickets: of blocks that begin, and of those that end
 AFTER_FAILURE = "after a kernel that has failed nothing is done"
 
 

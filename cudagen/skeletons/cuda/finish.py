@@ -18,6 +18,7 @@ from nessie.cudagen.loops import walk as loops_walk
 from nessie.cudagen.loops.plan import THREADS, TICKETS
 from nessie.cudagen.loops.unread import with_effects
 from nessie.cudagen.skeletons.cuda.blocks import (
+    ENDED,
     THREAD,
     blocks_here,
     first_thread,
@@ -40,8 +41,6 @@ from nessie.cudagen.skeletons.kernel import (
 from nessie.cudagen.skeletons.states import State, assign, held
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.selection import selection
-
-DRAWN, ENDED = integer(0), integer(1)           # tickets: of blocks that begin, and of those that end
 
 
 def ends_walk(kernel: Kernel, settled: set[str]) -> bool:

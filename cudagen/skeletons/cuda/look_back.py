@@ -30,6 +30,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import EPOCH, TICKETS, Buffer
 from nessie.cudagen.skeletons.cuda.blocks import (
     AFTER_FAILURE,
+    DRAWN,
     LANE,
     THREAD,
     WARP,
@@ -72,9 +73,9 @@ def ticket(code: Code, tiles: loops.Exp) -> loops.Exp:
     tickets = code.array(TICKETS, "int", writable=True)
     with first_thread(code):
         stopped = code.let("stopped", Value(has_stopped(code), "bool")).exp
-        code.add(loops.Atomic("add", tickets, integer(0), integer(1), drawn))
+        code.add(loops.Atomic("add", tickets, DRAWN, integer(1), drawn))
         code.add(loops.If(op("==", op("+", loops.Name(drawn), integer(1)), blocks_here(code, tiles)),
-                          (loops.Atomic("exchange", tickets, integer(0), integer(0)),)))
+                          (loops.Atomic("exchange", tickets, DRAWN, integer(0)),)))
         code.add(loops.Store(shared, integer(0), op("select", stopped, integer(-1), loops.Name(drawn))))
     code.add(loops.Barrier())
     tile = code.let_int("tile", loops.Load(shared, integer(0)))

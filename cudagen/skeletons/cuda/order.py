@@ -59,7 +59,7 @@ TILE = THREADS * EACH
 KEY_PASSES = {"int": 8, "float": 8, "bool": 1, "char": 3}       # digits of a key
 SEGMENT_PASSES = 6                          # digits of a segment's number, which is less than 2**48
 
-UNLESS_STOPPED = f"if (errors[{STOPPED}] /= 0) {{ return; }}"       # as cuda_blocks.unless_stopped says it
+UNLESS_STOPPED = f"if (errors[{STOPPED}] /= 0) {{ return; }}"       # as blocks.unless_stopped says it
 
 assert THREADS == VALUES
 

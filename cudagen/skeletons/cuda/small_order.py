@@ -13,9 +13,7 @@ cuda {name}_small(int n, {type}[] keys, writable {result}[] result, int[] errors
   shared int held[{few}];
   shared int from[{few}];
   {unless_stopped}
-  int least = -9223372036854775808;
-  int most = 9223372036854775807;
-  int infinite = 9218868437227405312;
+  {limits}
   for (i = threadIdx; i < {few}; i += {threads}) {{
     var int bits = most;
     if (i < n) {{
