@@ -20,16 +20,22 @@ if os.path.isfile(os.path.join(_ROOT, "setup.cfg")) and os.path.isdir(os.path.jo
     __path__.insert(0, _ROOT)
 
 _PUBLIC = {
+    "Array": "nessie.arrays.array",
     "DeviceArray": "nessie.api.values.device",
     "Function": "nessie.api.function",
     "Nested": "nessie.api.values.sequences",
     "NessieError": "nessie.base.source",
     "Program": "nessie.api.program",
     "Tuples": "nessie.api.values.sequences",
+    "array": "nessie.arrays.array",
     "as_awkward": "nessie.api.values.awkward_arrays",
+    "asarray": "nessie.arrays.array",
     "compile": "nessie.api.program",
+    "evaluate": "nessie.arrays.array",
     "load": "nessie.api.program",
     "load_ipython_extension": "nessie.api.magics",
+    "nest": "nessie.arrays.array",
+    "pnew": "nessie.arrays.array",
     "read": "nessie.api.reading",
     "release_memory": "nessie.api.calls",
 }

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -72,14 +72,17 @@ class Program:
         return self
 
     def _evaluate(self, source: Source) -> None:
-        """Evaluate all forms but expressions, whose values nobody would see."""
+        """Evaluate all forms of a text but expressions, whose values nobody would see."""
+        self._take(lambda: parse(source).forms)
+
+    def _take(self, forms: Callable[[], Sequence[syntax.TopLevel]]) -> None:
         session = self._session
 
         def work() -> None:
             with COMPILING:
                 before = session.environment, dict(session.values)
                 try:
-                    for form in parse(source).forms:
+                    for form in forms():
                         if not isinstance(form, syntax.Evaluate) or form == QUIT:
                             session.evaluate(form)
                         if session.ended:

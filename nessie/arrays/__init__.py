@@ -1,0 +1,12 @@
+"""Parallel arrays: lazy arrays whose operations take plain Python functions (Springer, Wauligmann and Masuhara, *Modular
+Array-based GPU Computing in a Dynamically-typed Language*, ARRAY 2017).
+
+    array       nessie.array and its kin: Array, its operations
+    nodes       expressions of arrays, as plain data
+    operators   what +, <, np.sqrt and sum do, as bodies
+    writing     an expression as one function of NESL
+    running     compiles expressions, keeps what is compiled, runs it
+    values      what comes in and goes out
+
+    bodies/     Python functions as NESL's syntax trees
+"""

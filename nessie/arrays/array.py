@@ -1,0 +1,480 @@
+"""nessie.array: an array whose operations are recorded, and compiled together when somebody asks for a value."""
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.api.errors import as_nessie_errors
+from nessie.api.values.sequences import Tuples
+from nessie.arrays import nodes, operators, running, values
+from nessie.arrays.bodies.expressions import Window
+from nessie.arrays.bodies.functions import Module
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
+from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see
+from nessie.arrays.bodies.statements import Statements
+from nessie.arrays.bodies.trees import Made, name
+from nessie.arrays.writing import nested
+from nessie.base.source import NessieError
+
+MOST_DIMENSIONS = 4
+
+
+class Array:
+    """An array of numbers, truth values, tuples or rows, or an expression of such arrays. It never changes. Operations
+    are recorded; conversion (`to_numpy`, `np.asarray`, `a[i]`, iteration, `float`) computes, and keeps the result."""
+
+    def __init__(self, node: nodes.Node) -> None:
+        self._nessie_node = node
+
+    # What it is ---------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Its lengths. One that is not known before the array is computed is None."""
+        node = self._nessie_node
+        return node.shape if node.value is None or None not in node.shape else np.shape(node.value)[:len(node.shape)]
+
+    @property
+    def ndim(self) -> int:
+        return len(self._nessie_node.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of its elements; of tuples, the one of records; of rows, that of their elements."""
+        value = self._nessie_node.value
+        return value.dtype if isinstance(value, np.ndarray) else dtype_of(self._nessie_node.kind)
+
+    @property
+    def size(self) -> int:
+        total = 1
+        for length in self._known_shape():
+            total *= length
+        return total
+
+    def _known_shape(self) -> tuple[int, ...]:
+        if None in self.shape:
+            self.evaluate()
+            self._nessie_node.shape = (len(self._nessie_node.value),)
+        return tuple([length for length in self.shape if length is not None])
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("this is one value, which has no length")
+        return self._known_shape()[0]
+
+    def __repr__(self) -> str:
+        node = self._nessie_node
+        lengths = " × ".join(["?" if n is None else f"{n:,}" for n in self.shape]) or "one value"
+        state = "" if node.value is None else " (computed)" if not isinstance(node, nodes.Leaf) else ""
+        return f"<nessie.Array {lengths} of {shown(node.kind)}{state}>"
+
+    # Values -------------------------------------------------------------------------------------
+
+    def evaluate(self, target: str = "cpu") -> Array:
+        """Compute the array, and keep its value."""
+        with as_nessie_errors():
+            running.evaluate([self._nessie_node], target)
+        return self
+
+    def keep(self) -> Array:
+        """Compute the array now: what is made of it goes on from its value."""
+        return self.evaluate()
+
+    def to_numpy(self) -> Any:
+        """NumPy's array of the values, which is read-only; of rows of any lengths, nessie.Nested; a number."""
+        value = self.evaluate()._nessie_node.value
+        return values.records(value) if isinstance(value, Tuples) else value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        found = np.asarray(self.to_numpy(), dtype)
+        return found.copy() if copy else found
+
+    def tolist(self) -> Any:
+        """Lists of Python's numbers."""
+        value = self.evaluate()._nessie_node.value
+        if hasattr(value, "to_list"):
+            return value.to_list()
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+    def item(self) -> Any:
+        """The one value."""
+        value = self.evaluate()._nessie_node.value
+        return value.item() if isinstance(value, np.ndarray) else value
+
+    def __getitem__(self, index: Any) -> Any:
+        """NumPy's element or part, of the computed array."""
+        value = self.evaluate()._nessie_node.value
+        if not self.ndim:
+            raise TypeError("this is one value, which has no elements")
+        return value[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise NessieError("an array never changes", hint="a.map(lambda x, i: ..., with_index=True) makes another; "
+                                                       "to_numpy().copy() can be written to")
+
+    def __iter__(self) -> Iterator[Any]:
+        value = self.evaluate()._nessie_node.value
+        if not self.ndim:
+            raise TypeError("this is one value, which cannot be gone through")
+        return iter(value)
+
+    def __bool__(self) -> bool:
+        if self.ndim:
+            raise NessieError("an array of elements is neither true nor false", hint="a.any() and a.all() are")
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self._one())
+
+    def __int__(self) -> int:
+        return int(self._one())
+
+    def __index__(self) -> int:
+        return self._one().__index__()
+
+    def _one(self) -> Any:
+        if self.ndim and self.size != 1:
+            raise NessieError("an array of elements is no number", hint="a.sum() and the like reduce it to one")
+        return self.item()
+
+    # Operations with bodies ---------------------------------------------------------------------
+
+    def map(self, function: Callable[..., Any], *, with_index: bool = False) -> Array:
+        """What the function makes of each element, and of its place `with_index`: an int, or a tuple of ints."""
+        return self.combine(function, with_index=with_index)
+
+    def combine(self, *others: Any, with_index: bool = False) -> Array:
+        """What the function, which comes last, makes of the elements at the same place of this array and the others."""
+        *arrays, function = others
+        with as_nessie_errors():
+            return combined("combine", [self, *arrays], see(function), with_index)
+
+    def zip(self, *others: Any) -> Array:
+        """Tuples of the elements at the same place."""
+        with as_nessie_errors():
+            of = [asarray(one)._nessie_node for one in (self, *others)]
+            shape = same_shape("zip", of)
+            return Array(nodes.Zipped(shape, Items(tuple([node.kind for node in of])), tuple(of)))
+
+    def stencil(self, offsets: Any, outside: Any, function: Callable[..., Any], *, with_index: bool = False) -> Array:
+        """What the function makes of the neighbours of each element, which lie at the offsets: v[-1], or v[0, 1] of two
+        dimensions. It takes them as one, or as so many parameters. Where one of them is no element of the array, the
+        result is `outside`."""
+        with as_nessie_errors():
+            return stencil(self._nessie_node, offsets, outside, see(function), with_index)
+
+    def reduce(self, function: Callable[..., Any], identity: Any = None) -> Array:
+        """All elements reduced to one by an associative function: operator.add, max, a lambda of two. Of no elements,
+        the identity."""
+        with as_nessie_errors():
+            return reduced(self._nessie_node, function, identity)
+
+    def select(self, function: Callable[..., Any]) -> Array:
+        """The elements of which the function is true, in order."""
+        with as_nessie_errors():
+            node, body = one_dimension("select", self._nessie_node), see(function)
+            kind = result_kind(body, (node.kind,))
+            if isinstance(kind, Items):
+                raise NessieError(f"select takes a function that gives a truth value, and this gives {shown(kind)}",
+                                  (body.written.span(body.written.tree), ""))
+            return Array(nodes.Changed((None,), node.kind, node, "select", body))
+
+    def scan(self, function: Callable[..., Any], identity: Any) -> Array:
+        """Each element combined with all before it, by an associative function with this identity."""
+        with as_nessie_errors():
+            node, first = one_dimension("scan", self._nessie_node), asarray(identity)._nessie_node
+            body = see(function)
+            kind = fixed_kind(body, node.kind, first.kind)
+            return Array(nodes.Changed(node.shape, kind, node, "scan", body, first))
+
+    def prefix_sum(self) -> Array:
+        """The sum of each element and all before it."""
+        node = self._nessie_node
+        zero = 0.0 if node.kind == FLOAT else 0
+        return self.scan(operators.BINARY["add"], zero)
+
+    def sort(self, key: Callable[..., Any] | None = None) -> Array:
+        """The elements in ascending order, or in that of what the function makes of them; equal ones stay in order."""
+        with as_nessie_errors():
+            node = one_dimension("sort", self._nessie_node)
+            body = see(key) if key is not None else None
+            by = node.kind if body is None else result_kind(body, (node.kind,))
+            if by not in (INT, FLOAT):
+                raise NessieError(f"numbers have an order, and this is {shown(by)}",
+                                  hint="sort(key=lambda x: ...) sorts by a number")
+            return Array(nodes.Changed(node.shape, node.kind, node, "sort", body))
+
+    def unique(self) -> Array:
+        """The first of each set of equal elements, in order."""
+        with as_nessie_errors():
+            node = one_dimension("unique", self._nessie_node)
+            return Array(nodes.Changed((None,), node.kind, node, "unique"))
+
+    def flatten(self) -> Array:
+        """All elements in one dimension; of rows, all their elements."""
+        node = self._nessie_node
+        if len(node.shape) == 1 and isinstance(node.kind, Rows):
+            return Array(nodes.Changed((None,), node.kind.element, node, "flatten"))
+        if len(node.shape) == 1:
+            return self
+        total: int | None = 1
+        for length in node.shape:
+            total = None if length is None or total is None else total * length
+        return Array(nodes.Changed((total,), node.kind, node, "flatten"))
+
+    # Reductions ---------------------------------------------------------------------------------
+
+    def sum(self) -> Array:
+        return self._reduced("sum")
+
+    def prod(self) -> Array:
+        return self._reduced("product")
+
+    def min(self) -> Array:
+        return self._reduced("min_val")
+
+    def max(self) -> Array:
+        return self._reduced("max_val")
+
+    def any(self) -> Array:
+        return self._reduced("any")
+
+    def all(self) -> Array:
+        return self._reduced("all")
+
+    def mean(self) -> Array:
+        total, count = self.sum(), self.size
+        return total / count
+
+    def _reduced(self, how: str) -> Array:
+        with as_nessie_errors():
+            return named_reduction(self._nessie_node, how)
+
+
+def dtype_of(kind: Kind) -> np.dtype[Any]:
+    match kind:
+        case Items(items, names):
+            fields = names or [f"f{n}" for n in range(len(items))]
+            return np.dtype([(field, dtype_of(one)) for field, one in zip(fields, items)])
+        case Rows(element):
+            return dtype_of(element)
+    return np.dtype(nodes.DTYPES[str(kind)])
+
+
+# Making arrays ----------------------------------------------------------------------------------
+
+
+def array(value: Any) -> Array:
+    """An array with a copy of these elements: NumPy's array, of numbers, truth values or records, or nested lists."""
+    with as_nessie_errors():
+        return value if isinstance(value, Array) else checked(values.leaf(value, True))
+
+
+def asarray(value: Any) -> Array:
+    """As `array`, but NumPy's arrays are not copied: who writes to them changes what is not computed yet."""
+    with as_nessie_errors():
+        return value if isinstance(value, Array) else checked(values.leaf(value, False))
+
+
+def nest(rows: Any) -> Array:
+    """An array whose elements are rows of any lengths: lists of lists, of arrays, nessie.Nested, an Awkward array."""
+    with as_nessie_errors():
+        return Array(values.nested(rows))
+
+
+def pnew(shape: int | Iterable[int], function: Callable[..., Any]) -> Array:
+    """The array of this shape whose elements the function makes of their places: ints, or tuples of ints."""
+    with as_nessie_errors():
+        lengths = tuple([int(n) for n in (shape if isinstance(shape, Iterable) else (shape,))])
+        if not 1 <= len(lengths) <= MOST_DIMENSIONS or min(lengths) < 0:
+            raise NessieError(f"the shape {lengths} is that of no array",
+                              hint=f"an array has 1 to {MOST_DIMENSIONS} dimensions, none negative")
+        return combined("pnew", [Array(index_of(lengths))], see(function), False)
+
+
+def evaluate(*arrays: Array, target: str = "cpu") -> tuple[Array, ...]:
+    """Compute several arrays in one pass."""
+    with as_nessie_errors():
+        running.evaluate([one._nessie_node for one in arrays], target)
+    return arrays
+
+
+def index_of(shape: tuple[int, ...]) -> nodes.Index:
+    return nodes.Index(shape, INT if len(shape) == 1 else Items((INT,) * len(shape)))
+
+
+def checked(leaf: nodes.Leaf) -> Array:
+    if len(leaf.shape) > MOST_DIMENSIONS:
+        raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this has {len(leaf.shape)}")
+    return Array(leaf)
+
+
+# What operations check at the call --------------------------------------------------------------
+
+
+def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> Array:
+    of = [asarray(one)._nessie_node for one in arrays]
+    shape = same_shape(what, of)
+    kinds = [node.kind for node in of]
+    if with_index:
+        kinds.append(INT if len(shape) == 1 else Items((INT,) * len(shape)))
+    return Array(nodes.Mapped(shape, result_kind(body, tuple(kinds)), tuple(of), body, with_index))
+
+
+def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
+    """The shape of arrays side by side; one of fewer dimensions has the last ones."""
+    shape = max([node.shape for node in of], key=len)
+    for node in of:
+        own = shape[len(shape) - len(node.shape):]
+        if any([a is not None and b is not None and a != b for a, b in zip(own, node.shape)]):
+            told = ", ".join([" × ".join(map(str, one.shape)) or "one value" for one in of])
+            raise NessieError(f"{what} takes arrays of one shape, and these are {told}")
+        shape = (*shape[:len(shape) - len(own)], *[b if a is None else a for a, b in zip(own, node.shape)])
+    return shape
+
+
+def one_dimension(what: str, node: nodes.Node) -> nodes.Node:
+    if len(node.shape) != 1:
+        raise NessieError(f"{what} takes an array of one dimension, and this has {len(node.shape)}",
+                          hint=f"flatten().{what}(...) goes through all elements")
+    return node
+
+
+def prepared(body: Seen) -> Module:
+    """A module in which what the body sees outside is known, by any names."""
+    module = Module()
+    for seen, text, value in body.captured():
+        module.capture(seen, text, Made(name(module.fresh(text)), outside_kind(value, seen, text)))
+    return module
+
+
+def outside_kind(value: Any, seen: Seen, text: str) -> Kind:
+    if is_lazy(value):
+        return nested(value._nessie_node)
+    try:
+        return kind_of(value)
+    except NessieError as error:
+        place = seen.written.span(seen.written.tree)
+        raise NessieError(f"{text}: {error.message}", (place, ""), hint=error.hint) from None
+
+
+def result_kind(body: Seen, kinds: tuple[Kind, ...]) -> Kind:
+    """The kind that the body gives for elements of these kinds. Most bodies are called again and again."""
+    key = body.key(), kinds
+    found = _kinds.get(key)
+    if found is None:
+        found = prepared(body).function(body, kinds).gives
+        if len(_kinds) >= running.MOST:
+            _kinds.clear()
+        _kinds[key] = found
+    return found
+
+
+_kinds: dict[Hashable, Kind] = {}
+
+
+def fixed_kind(body: Seen, *kinds: Kind) -> Kind:
+    """The kind that a function of two, of these kinds, gives and takes."""
+    kind = joined_kinds(body, kinds)
+    for _ in range(len("boolintfloat")):
+        both = joined_kinds(body, (kind, result_kind(body, (kind, kind))))
+        if both == kind:
+            return kind
+        kind = both
+    raise NessieError("what this function gives is never what it takes", (body.written.span(body.written.tree), ""))
+
+
+def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
+    result = kinds[0]
+    for kind in kinds[1:]:
+        both = joined(result, kind)
+        if both is None:
+            raise NessieError(f"this function gives {shown(kind)}, and takes {shown(result)}",
+                              (body.written.span(body.written.tree), ""))
+        result = both
+    return result
+
+
+def named_reduction(node: nodes.Node, how: str) -> Array:
+    if not is_number(node.kind):
+        raise NessieError(f"{how.removesuffix('_val')} takes numbers, and these are {shown(node.kind)}")
+    if how in ("any", "all"):
+        if node.kind != BOOL:
+            node = Array(node).map(lambda x: bool(x))._nessie_node
+        return Array(nodes.Reduced((), BOOL, node, how))
+    return Array(nodes.Reduced((), INT if node.kind == BOOL else node.kind, node, how))
+
+
+def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
+    try:
+        how = operators.REDUCTIONS.get(function, "")
+    except TypeError:
+        how = ""
+    if how and identity is None and is_number(node.kind):
+        return named_reduction(node, how)
+    body = see(function)
+    if identity is None:
+        if 0 in node.shape:
+            raise NessieError("a reduction of no elements needs an identity", hint="reduce(f, identity)")
+        return Array(nodes.Reduced((), fixed_kind(body, node.kind), node, body=body))
+    first = asarray(identity)._nessie_node
+    return Array(nodes.Reduced((), fixed_kind(body, node.kind, first.kind), node, body=body, identity=first))
+
+
+def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index: bool) -> Array:
+    rank = len(node.shape)
+    found = [tuple(map(int, one)) if isinstance(one, Iterable) else (int(one),) for one in offsets]
+    if not found or any([len(offset) != rank for offset in found]):
+        raise NessieError(f"the offsets of this stencil are of {rank} dimension{'s' * (rank != 1)}, as its array is",
+                          hint="[-1, 0, 1] of one dimension, [(0, -1), (0, 1)] of two")
+    found = list(dict.fromkeys(found))
+    parameters = len(body.written.parameters) - with_index
+    if parameters not in (1, len(found)):
+        raise NessieError(f"the function of a stencil takes its {len(found)} neighbours, as one or one by one",
+                          (body.written.span(body.written.tree), f"takes {parameters}"))
+    apart = parameters == len(found) and parameters > 1
+    other = asarray(outside)._nessie_node
+    place: Kind = INT if rank == 1 else Items((INT,) * rank)
+    module = prepared(body)
+    if apart:
+        kinds = (*[node.kind] * len(found), *([place] if with_index else []))
+        gives = module.function(body, kinds).gives
+    else:
+        env: dict[str, Any] = {body.written.parameters[0]: Window(
+            {offset: Made(name(module.fresh("v")), node.kind) for offset in found})}
+        if with_index:
+            env[body.written.parameters[1]] = Made(name(module.fresh("at")), place)
+        gives = Statements(module, body).body(env).kind
+    kind = joined(gives, other.kind)
+    if kind is None or other.shape:
+        raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
+                          (body.written.span(body.written.tree), ""))
+    return Array(nodes.Stencil(node.shape, kind, node, tuple(found), other, body, apart, with_index))
+
+
+# Operators --------------------------------------------------------------------------------------
+
+
+def operator_of(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+    def operation(self: Array, *others: Any) -> Array:
+        arrays = [self, *others]
+        with as_nessie_errors():
+            return combined(getattr(function, "__name__", "this"), arrays[::-1] if swapped else arrays, see(function),
+                            False)
+    return operation
+
+
+for _name, _function in {
+        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+        "mod": "remainder", "pow": "power", "lshift": "left_shift", "rshift": "right_shift", "and": "bitwise_and",
+        "or": "bitwise_or", "xor": "bitwise_xor"}.items():
+    setattr(Array, f"__{_name}__", operator_of(operators.BINARY[_function]))
+    setattr(Array, f"__r{_name}__", operator_of(operators.BINARY[_function], True))
+for _name, _function in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+                         "ge": "greater_equal"}.items():
+    setattr(Array, f"__{_name}__", operator_of(operators.BINARY[_function]))
+for _name, _function in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
+    setattr(Array, f"__{_name}__", operator_of(operators.UNARY[_function]))
+Array.__hash__ = object.__hash__        # type: ignore[method-assign]

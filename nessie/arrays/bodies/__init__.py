@@ -1,0 +1,12 @@
+"""Bodies: plain Python functions as NESL's syntax trees, whose spans lie in the Python file.
+
+    kinds           the kinds of values in a body: numbers, truth values, tuples, sequences
+    source          the syntax tree and the places of a Python function
+    outside         what a function sees outside of itself
+    trees           NESL's trees, with their kinds
+    known           Python's and NumPy's functions that NESL has
+    expressions     expressions
+    sequences       what is done with sequences: comprehensions, sums, methods
+    statements      assignments, branches, loops
+    functions       a Python function at kinds, as functions of NESL
+"""

@@ -1,0 +1,433 @@
+"""Python's expressions as NESL's. Numbers promote as in Python: / gives a float, // and % round down."""
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from nessie.arrays.bodies import known, outside
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
+from nessie.arrays.bodies.outside import MISSING, Seen, static
+from nessie.arrays.bodies.source import root
+from nessie.arrays.bodies.trees import Fresh, Made, at, become, binary, call, item, let, name, number, together
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Span
+from nessie.syntax import nodes as syntax
+
+if TYPE_CHECKING:
+    from nessie.arrays.bodies.functions import Module
+
+ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+OF_BITS: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "/=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+MOST_INT = 2 ** 63
+CANNOT = "numbers, tuples, conditionals, loops, elements of sequences and calls of functions of these can"
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a stencil's function gets: its neighbours, by their offsets from the middle."""
+    neighbours: Mapping[tuple[int, ...], Made]
+
+
+Value = Made | Window
+Env = Mapping[str, Value]
+
+
+class Expressions:
+    """Translates the expressions of one function. `module` has what is made for all functions of a program."""
+
+    def __init__(self, module: Module, function: Seen) -> None:
+        self.module, self.function = module, function
+        self.fresh: Fresh = module.fresh
+
+    # What sequences add (nessie.arrays.bodies.sequences) -----------------------------------------
+
+    def subscript(self, node: ast.expr, inner: ast.expr, index: ast.expr, env: Env) -> Made:
+        raise NotImplementedError
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, env: Env) -> Made:
+        raise NotImplementedError
+
+    def method(self, node: ast.Call, function: ast.Attribute, env: Env) -> Made:
+        raise NotImplementedError
+
+    def of_sequences(self, node: ast.Call, function: Any, env: Env) -> Made | None:
+        raise NotImplementedError
+
+    # Places and refusals ----------------------------------------------------------------------
+
+    def span(self, node: ast.AST) -> Span:
+        return self.function.written.span(node)
+
+    def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
+        raise NessieError(message, (self.span(node), ""), hint=hint)
+
+    # Expressions --------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr, env: Env) -> Made:
+        """The value of an expression, with its place."""
+        made = self.any_value(node, env)
+        if isinstance(made, Window):
+            self.refuse(node, "the neighbours of a stencil are taken one by one",
+                        hint="v[0] of one dimension, v[-1, 0] of two; sum(v), min(v), max(v) take all")
+        return replace(made, exp=at(made.exp, self.span(node)))
+
+    def any_value(self, node: ast.expr, env: Env) -> Value:
+        match node:
+            case ast.Constant(value=value):
+                return self.constant(node, value)
+            case ast.Name(id=known_name):
+                return env[known_name] if known_name in env else self.from_outside(node)
+            case ast.Attribute():
+                return self.attribute(node, env)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) if parts:
+                return self.items([self.value(part, env) for part in parts])
+            case ast.UnaryOp(op, operand):
+                return self.unary(node, op, operand, env)
+            case ast.BoolOp(op, parts):
+                return self.choice(node, isinstance(op, ast.And), parts, env)
+            case ast.Compare():
+                return self.comparison(node, env)
+            case ast.IfExp(test, body, orelse):
+                return self.conditional(node, self.truth(test, env), self.value(body, env), self.value(orelse, env))
+            case ast.BinOp(left, op, right):
+                return self.arithmetic(node, op, self.value(left, env), self.value(right, env))
+            case ast.Subscript(inner, index):
+                return self.subscript(node, inner, index, env)
+            case ast.Call():
+                return self.call(node, env)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self.comprehension(node, env)
+            case ast.NamedExpr():
+                self.refuse(node, ":= assigns within an expression; a body assigns in a statement of its own")
+            case ast.Lambda():
+                self.refuse(node, "a lambda is given to map, reduce or select of a sequence, and to nothing else here")
+        self.refuse(node, f"{self.shown(node)} cannot be in a body", hint=CANNOT)
+
+    def shown(self, node: ast.AST) -> str:
+        """What messages call an expression."""
+        kinds = {ast.Dict: "a dict", ast.Set: "a set", ast.DictComp: "a dict", ast.SetComp: "a set",
+                 ast.JoinedStr: "a string", ast.Await: "await", ast.Yield: "yield", ast.YieldFrom: "yield from",
+                 ast.Starred: "*", ast.Tuple: "an empty tuple", ast.List: "an empty list", ast.Slice: "a slice"}
+        return kinds.get(type(node)) or ast.unparse(node)[:40]
+
+    def constant(self, node: ast.expr, value: Any) -> Made:
+        match value:
+            case bool():
+                return Made(syntax.Bool(value), BOOL)
+            case int():
+                if not -MOST_INT <= value < MOST_INT:
+                    self.refuse(node, "an int has 64 bits here: it is less than 2^63")
+                return Made(number(value), INT)
+            case float():
+                return Made(number_of(value), FLOAT)
+            case str() | bytes():
+                self.refuse(node, "strings cannot be in a body", hint=CANNOT)
+        self.refuse(node, f"{value!r} cannot be in a body", hint=CANNOT)
+
+    def items(self, parts: list[Made]) -> Made:
+        return Made(together([part.exp for part in parts]), Items(tuple([part.kind for part in parts])))
+
+    # Names from outside -------------------------------------------------------------------------
+
+    def from_outside(self, node: ast.Name | ast.Attribute) -> Made:
+        value = static(self.function, node)
+        text = ast.unparse(node)
+        if value is MISSING:
+            self.refuse(node, f"{text} is not defined here",
+                        hint="of what is assigned in one branch only, nothing is known behind it"
+                        if isinstance(node, ast.Name) and node.id in self.assigned else "")
+        if outside.is_value(value):
+            found = self.module.captured.get((self.function, text))
+            assert found is not None, text
+            return found
+        if isinstance(value, Seen) or callable(value):
+            self.refuse(node, f"{text} is a function: a body calls it, and does nothing else with it")
+        if isinstance(value, tuple) and value and all([isinstance(v, bool | int | float) for v in value]):
+            return self.items([self.constant(node, v) for v in value])
+        self.refuse(node, f"{text} is {outside.describe(value)}, which a body cannot use",
+                    hint="numbers, truth values, tuples of numbers and arrays are taken from outside")
+
+    @property
+    def assigned(self) -> set[str]:
+        return {node.id for node in ast.walk(self.function.written.tree)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+    def attribute(self, node: ast.Attribute, env: Env) -> Made:
+        if root(node) in env or not isinstance(node.value, ast.Name | ast.Attribute):
+            made = self.value(node.value, env)
+            if isinstance(made.kind, Items) and node.attr in made.kind.names:
+                return item(made, made.kind.names.index(node.attr), self.fresh)
+            self.refuse(node, f"{shown(made.kind)} has no attribute {node.attr}",
+                        hint=f"it has {', '.join(made.kind.names)}" if isinstance(made.kind, Items) and made.kind.names
+                        else "")
+        return self.from_outside(node)
+
+    # Numbers ------------------------------------------------------------------------------------
+
+    def convert(self, made: Made, kind: Kind, node: ast.AST) -> syntax.Exp:
+        """The value as one of another kind; refused where it is none."""
+        if joined(made.kind, kind) != kind:
+            self.refuse(node, f"{shown(kind)} is needed here, and this is {shown(made.kind)}")
+        return become(made, kind, self.fresh)
+
+    def numeric(self, made: Made, node: ast.AST) -> Made:
+        """A number; of a truth value, 0 or 1."""
+        if not is_number(made.kind):
+            self.refuse(node, f"a number is needed here, and this is {shown(made.kind)}")
+        return Made(call("btoi", made.exp), INT) if made.kind == BOOL else made
+
+    def truth(self, node: ast.expr, env: Env) -> syntax.Exp:
+        return self.true(self.value(node, env), node)
+
+    def true(self, made: Made, node: ast.AST) -> syntax.Exp:
+        """Is it true? Numbers are where they are not 0."""
+        if made.kind == BOOL:
+            return made.exp
+        if is_number(made.kind):
+            return binary("/=", made.exp, number(0 if made.kind == INT else 0.0), self.span(node))
+        if isinstance(made.kind, Rows):
+            return binary(">", syntax.Unary("#", made.exp), number(0), self.span(node))
+        self.refuse(node, f"a truth value is needed here, and this is {shown(made.kind)}")
+
+    def unary(self, node: ast.UnaryOp, op: ast.unaryop, operand: ast.expr, env: Env) -> Made:
+        if isinstance(op, ast.USub) and isinstance(operand, ast.Constant) and isinstance(operand.value, int | float):
+            return self.constant(node, -operand.value)
+        if isinstance(op, ast.Not):
+            return Made(call("not", self.truth(operand, env)), BOOL)
+        made = self.value(operand, env)
+        if isinstance(op, ast.Invert):
+            if made.kind == FLOAT or not is_number(made.kind):
+                self.refuse(node, f"~ turns the bits of an int, and this is {shown(made.kind)}")
+            return Made(call("not", self.numeric(made, node).exp), INT)
+        made = self.numeric(made, node)
+        return made if isinstance(op, ast.UAdd) else Made(call("negate", made.exp), made.kind)
+
+    def choice(self, node: ast.BoolOp, all_: bool, parts: list[ast.expr], env: Env) -> Made:
+        """`and` and `or`, which compute no more than they need. Of numbers they give one of them, as in Python."""
+        result = self.value(parts[-1], env)
+        for part in reversed(parts[:-1]):
+            made = self.value(part, env)
+            if made.kind == result.kind == BOOL:
+                yes, no = (result.exp, syntax.Bool(False)) if all_ else (syntax.Bool(True), result.exp)
+                result = Made(syntax.If(made.exp, yes, no, span=self.span(node)), BOOL)
+                continue
+            x = self.fresh("x")
+            here = Made(name(x), made.kind)
+            ends = self.conditional(node, self.true(here, part), result if all_ else here, here if all_ else result)
+            result = Made(let([x], made.exp, ends.exp), ends.kind)
+        return result
+
+    def conditional(self, node: ast.AST, test: syntax.Exp, then: Made, orelse: Made) -> Made:
+        kind = joined(then.kind, orelse.kind)
+        if kind is None:
+            self.refuse(node, f"one branch is {shown(then.kind)}, the other {shown(orelse.kind)}")
+        return Made(syntax.If(test, become(then, kind, self.fresh), become(orelse, kind, self.fresh),
+                              span=self.span(node)), kind)
+
+    def comparison(self, node: ast.Compare, env: Env) -> Made:
+        """a < b < c is a < b and b < c, where b is computed once."""
+        terms = [self.value(part, env) for part in (node.left, *node.comparators)]
+
+        def chain(number: int, left: Made) -> syntax.Exp:
+            right = terms[number + 1]
+            if number + 2 == len(terms):
+                return self.compared(node, node.ops[number], left, right)
+            x = self.fresh("x")
+            here = Made(name(x), right.kind)
+            return let([x], right.exp, syntax.If(self.compared(node, node.ops[number], left, here),
+                                                 chain(number + 1, here), syntax.Bool(False)))
+        return Made(chain(0, terms[0]), BOOL)
+
+    def compared(self, node: ast.Compare, op: ast.cmpop, a: Made, b: Made) -> syntax.Exp:
+        if type(op) not in COMPARISONS:
+            words = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}
+            self.refuse(node, f"'{words[type(op)]}' cannot be in a body",
+                        hint="any(x == y for y in row) asks whether a row holds x; == compares numbers")
+        kind = joined(a.kind, b.kind)
+        if kind is None or not is_number(kind):
+            self.refuse(node, f"{shown(a.kind)} cannot be compared with {shown(b.kind)}", hint="numbers can")
+        kind = INT if kind == BOOL else kind
+        return binary(COMPARISONS[type(op)], become(a, kind, self.fresh), become(b, kind, self.fresh), self.span(node))
+
+    def arithmetic(self, node: ast.expr, op: ast.operator, left: Made, right: Made) -> Made:
+        if left.kind == right.kind == BOOL and type(op) in OF_BITS:
+            return Made(binary(OF_BITS[type(op)], left.exp, right.exp, self.span(node)), BOOL)
+        if isinstance(left.kind, Items) and isinstance(right.kind, Items) and isinstance(op, ast.Add):
+            parts = [item(made, k, self.fresh) for made in (left, right)
+                     for k in range(len(made.kind.items))]           # type: ignore[union-attr]
+            return self.items(parts)
+        a, b = self.numeric(left, node), self.numeric(right, node)
+        kind = FLOAT if FLOAT in (a.kind, b.kind) else INT
+        if isinstance(op, ast.Pow):
+            return self.power(node, a, b)
+        if isinstance(op, ast.Div):
+            kind = FLOAT
+        x, y = become(a, kind, self.fresh), become(b, kind, self.fresh)
+        span = self.span(node)
+        match op:
+            case ast.Div():
+                return Made(binary("/", x, y, span), FLOAT)
+            case ast.Mod() | ast.FloorDiv():
+                return Made(self.rounding_down(isinstance(op, ast.Mod), kind, x, y, span), kind)
+            case ast.LShift() | ast.RShift() | ast.BitAnd() | ast.BitOr() | ast.BitXor():
+                if kind == FLOAT:
+                    self.refuse(node, "ints have bits, and a float is none")
+                if isinstance(op, ast.LShift | ast.RShift):
+                    return Made(call("lshift" if isinstance(op, ast.LShift) else "rshift", x, y, span=span), INT)
+                return Made(binary(OF_BITS[type(op)], x, y, span), INT)
+            case ast.MatMult():
+                self.refuse(node, "@ multiplies matrices; a body has numbers and rows",
+                            hint="sum(x * y for x, y in zip(row, column)) is the product of two rows")
+        return Made(binary(ARITHMETIC[type(op)], x, y, span), kind)
+
+    def rounding_down(self, rest: bool, kind: str, x: syntax.Exp, y: syntax.Exp, span: Span) -> syntax.Exp:
+        """x % y, or x // y."""
+        if kind == INT and rest:
+            return call("mod", x, y, span=span)
+        a, b = self.fresh("a"), self.fresh("b")
+        if kind == INT:
+            whole = binary("/", binary("-", name(a), call("mod", name(a), name(b), span=span)), name(b), span)
+        else:
+            whole = call("float", call("floor", binary("/", name(a), name(b), span), span=span))
+            whole = binary("-", name(a), binary("*", name(b), whole)) if rest else whole
+        return let([a], x, let([b], y, whole))
+
+    def power(self, node: ast.expr, a: Made, b: Made) -> Made:
+        """An int to a constant int that is not negative, or any int, is an int; else floats are raised."""
+        span = self.span(node)
+        exponent = node.right if isinstance(node, ast.BinOp) else None
+        if b.kind == INT:
+            negative = isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub)
+            base = become(a, FLOAT, self.fresh) if negative else a.exp
+            return Made(binary("^", base, b.exp, span), FLOAT if negative else a.kind)
+        if isinstance(exponent, ast.Constant) and exponent.value == 0.5:
+            return Made(call("sqrt", become(a, FLOAT, self.fresh), span=span), FLOAT)
+        if isinstance(exponent, ast.Constant) and isinstance(exponent.value, float) and exponent.value.is_integer():
+            return Made(binary("^", become(a, FLOAT, self.fresh), number(int(exponent.value)), span), FLOAT)
+        return Made(call("expt", become(a, FLOAT, self.fresh), b.exp, span=span), FLOAT)
+
+    # Calls --------------------------------------------------------------------------------------
+
+    def call(self, node: ast.Call, env: Env) -> Made:
+        if isinstance(node.func, ast.Attribute) and (
+                root(node.func) in env or static(self.function, node.func) is MISSING):
+            return self.method(node, node.func, env)
+        if isinstance(node.func, ast.Name) and node.func.id in env:
+            self.refuse(node.func, f"{node.func.id} is no function: it is a value of the body")
+        function = static(self.function, node.func) if isinstance(node.func, ast.Name | ast.Attribute) else MISSING
+        if function is MISSING:
+            self.refuse(node.func, f"{ast.unparse(node.func)[:40]} is no function that is known here")
+        if any([isinstance(argument, ast.Starred) for argument in node.args]):
+            self.refuse(node, "arguments are given one by one here")
+        if isinstance(function, Seen):
+            return self.call_of_body(node, function, env)
+        if isinstance(function, type) and (record := outside.record_of(function)):
+            return self.record(node, record, env)
+        if node.keywords:
+            self.refuse(node, f"{ast.unparse(node.func)} takes its arguments in order here")
+        found = self.of_sequences(node, function, env)
+        if found is not None:
+            return found
+        given = [self.value(argument, env) for argument in node.args]
+        return self.builtin(node, function, given)
+
+    def builtin(self, node: ast.Call, function: Any, given: list[Made]) -> Made:
+        """A function of numbers of Python, its math module, or NumPy."""
+        span = self.span(node)
+        if function is math.log and len(given) == 2:
+            x, base = [self.convert(one, FLOAT, node) for one in given]
+            return Made(call("log", x, base, span=span), FLOAT)
+        if row := known.row_of(function):
+            return self.of_table(node, function, row, given)
+        match function, given:
+            case builtins.float | np.float64, [one]:
+                return Made(self.convert(one, FLOAT, node), FLOAT)
+            case builtins.int | np.int64, [one]:
+                made = self.numeric(one, node)
+                return Made(call("trunc", made.exp, span=span), INT) if made.kind == FLOAT else made
+            case builtins.bool | np.bool_, [one]:
+                return Made(self.true(one, node), BOOL)
+            case builtins.round, [one]:
+                made = self.numeric(one, node)
+                return Made(known.rounded([made.exp], self.fresh), INT) if made.kind == FLOAT else made
+            case builtins.pow, [a, b]:
+                return self.power(node, self.numeric(a, node), self.numeric(b, node))
+            case builtins.divmod, [a, b]:
+                return self.items([self.arithmetic(node, op, a, b) for op in (ast.FloorDiv(), ast.Mod())])
+            case builtins.min | builtins.max, [_, _, *_]:
+                return self.extreme(node, "min" if function is min else "max", given)
+            case np.where, [test, a, b]:
+                return self.conditional(node, self.true(test, node), a, b)
+        name_ = getattr(function, "__name__", "this")
+        self.refuse(node, f"{name_} cannot be called in a body with {len(given)} argument{'s' * (len(given) != 1)}",
+                    hint="functions of numbers of Python, math and NumPy can, and Python functions of your own")
+
+    def of_table(self, node: ast.Call, function: Any, row: tuple[known.Row, str, str], given: list[Made]) -> Made:
+        count = known.count_of(function)
+        if len(given) != count:
+            self.refuse(node, f"{function.__name__} takes {count} argument{'s' * (count > 1)}, here are {len(given)}")
+        given = [self.numeric(one, node) for one in given]
+        made = known.computed(function, *row, given, self.fresh, lambda one, kind: self.convert(one, kind, node))
+        return replace(made, exp=replace(made.exp, span=self.span(node)))
+
+    def extreme(self, node: ast.AST, op: str, given: list[Made]) -> Made:
+        result = self.numeric(given[0], node)
+        for one in given[1:]:
+            made = self.numeric(one, node)
+            kind = joined(result.kind, made.kind)
+            assert kind is not None
+            result = Made(call(op, become(result, kind, self.fresh), become(made, kind, self.fresh),
+                               span=self.span(node)), kind)
+        return result
+
+    def call_of_body(self, node: ast.Call, function: Seen, env: Env) -> Made:
+        """A call of another Python function."""
+        given = self.arguments(node, function, env)
+        made = self.module.function(function, tuple([one.kind for one in given]), lambda error: self.told(error, node))
+        arguments = [become(one, kind, self.fresh) for one, kind in zip(given, made.takes, strict=True)]
+        return Made(made.called(arguments, self.span(node)), made.gives)
+
+    def arguments(self, node: ast.Call, function: Seen, env: Env) -> list[Made]:
+        """The arguments of a call of a Python function, in the order of its parameters."""
+        wanted, tree = function.written.parameters, function.written.tree.args
+        given: dict[str, ast.expr] = dict(zip(wanted, node.args))
+        given |= {word.arg: word.value for word in node.keywords if word.arg is not None}
+        defaults = dict(zip(reversed(wanted), reversed(tree.defaults)))
+        for name_ in wanted:
+            if name_ not in given and isinstance(defaults.get(name_), ast.Constant):
+                given[name_] = defaults[name_]
+        if set(given) != set(wanted) or len(node.args) > len(wanted) or tree.vararg or tree.kwonlyargs or tree.kwarg:
+            self.refuse(node, f"{function.function.__name__} takes {', '.join(wanted) or 'nothing'}")
+        return [self.constant(node, given[n].value) if given[n] is defaults.get(n)      # type: ignore[attr-defined]
+                else self.value(given[n], env) for n in wanted]
+
+    def told(self, error: NessieError, node: ast.AST) -> NessieError:
+        """The error of a called function, with the place of the call."""
+        return NessieError(error.message, *error.places, (self.span(node), "called here"), hint=error.hint)
+
+    def record(self, node: ast.Call, record: Items, env: Env) -> Made:
+        """A NamedTuple or dataclass, made of its attributes."""
+        given = dict(zip(record.names, node.args)) | {word.arg: word.value for word in node.keywords}
+        if [*given] != [*record.names] and set(given) != set(record.names) or len(node.args) > len(record.names):
+            self.refuse(node, f"{record.make.__name__} has the attributes {', '.join(record.names)}")
+        items = [self.convert(self.value(given[n], env), kind, given[n]) for n, kind in zip(record.names, record.items)]
+        return Made(together(items), record)
+
+
+def number_of(value: float) -> syntax.Exp:
+    """Return a float, be it one without digits."""
+    if math.isnan(value):
+        return known.NAN
+    if math.isinf(value):
+        return known.INF if value > 0 else syntax.Unary("-", known.INF)
+    if value == 0 and math.copysign(1, value) < 0:
+        return syntax.Unary("-", syntax.Number(0.0))
+    return number(value)

@@ -1,0 +1,103 @@
+"""A Python function at the kinds of its arguments, as functions of NESL.
+
+What it sees outside, and what the functions see that it calls, are parameters of all functions made of it, by the same
+names: nothing else about a value from outside is in the code.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nessie.arrays.bodies.expressions import Env
+from nessie.arrays.bodies.kinds import INT, Kind, joined, shown
+from nessie.arrays.bodies.outside import Seen
+from nessie.arrays.bodies.statements import Statements
+from nessie.arrays.bodies.trees import Fresh, Made, name, pattern, together, typed
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Span
+from nessie.library.library import library
+from nessie.syntax import nodes as syntax
+
+ROUNDS = 8              # of a function that calls itself, until the kind of its result is given up
+
+
+@dataclass(frozen=True)
+class MadeFunction:
+    """A function of NESL: the kinds that it takes and gives, and the names from outside that it is passed."""
+    name: str
+    takes: tuple[Kind, ...]
+    gives: Kind
+    passed: tuple[str, ...]
+
+    def called(self, arguments: Sequence[syntax.Exp], span: Span | None = None) -> syntax.Exp:
+        return syntax.Apply(name(self.name), together([*arguments, *map(name, self.passed)]), span=span)
+
+
+class Module:
+    """The functions of one program. `captured` has what comes from outside, by the function and the text that see
+    it."""
+
+    def __init__(self) -> None:
+        self.fresh = Fresh(library().names())
+        self.functions: list[syntax.FunctionDef] = []
+        self.captured: dict[tuple[Seen, str], Made] = {}
+        self.made: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction] = {}
+        self.working: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction] = {}
+        self.recursive: set[tuple[Seen, tuple[Kind, ...]]] = set()
+
+    def capture(self, function: Seen, text: str, made: Made) -> None:
+        """Let a value from outside be known by this expression, a name, wherever the function is called."""
+        self.captured[function, text] = made
+
+    def passed(self, function: Seen) -> dict[str, Kind]:
+        """The names from outside that the function is passed, with their kinds."""
+        found = [self.captured[seen, text] for seen, text, _ in function.captured()]
+        return {made.exp.name: made.kind for made in found if isinstance(made.exp, syntax.Name)}
+
+    def function(self, function: Seen, kinds: tuple[Kind, ...],
+                 told: Callable[[NessieError], NessieError] = lambda error: error) -> MadeFunction:
+        """Return the function at these kinds of its arguments. `told` makes the error of its body the caller's."""
+        key = function, kinds
+        if key in self.made:
+            return self.made[key]
+        if key in self.working:
+            self.recursive.add(key)
+            return self.working[key]
+        wanted, tree = function.written.parameters, function.written.tree.args
+        if len(wanted) != len(kinds) or tree.vararg or tree.kwonlyargs or tree.kwarg:
+            raise told(NessieError(
+                f"the function takes {', '.join(wanted) or 'nothing'}, and is called with {len(kinds)} "
+                f"argument{'s' * (len(kinds) != 1)}", (function.written.span(function.written.tree), "")))
+        try:
+            self.made[key] = self.of_kinds(function, kinds)
+        except NessieError as error:
+            raise told(error) from None
+        return self.made[key]
+
+    def of_kinds(self, function: Seen, kinds: tuple[Kind, ...]) -> MadeFunction:
+        """Translate the function. Where it calls itself, its result is assumed to be an int first."""
+        key = function, kinds
+        called = self.fresh(function.name)
+        passed = self.passed(function)
+        gives: Kind = INT
+        for _ in range(ROUNDS):
+            kept = len(self.functions)
+            self.working[key] = MadeFunction(called, kinds, gives, tuple(passed))
+            parameters = [self.fresh(parameter) for parameter in function.written.parameters]
+            env: Env = {parameter: Made(name(n), kind)
+                        for parameter, n, kind in zip(function.written.parameters, parameters, kinds)}
+            try:
+                made = Statements(self, function).body(env)
+            finally:
+                del self.working[key]
+            if made.kind == gives or key not in self.recursive:
+                break
+            del self.functions[kept:]
+            both = joined(made.kind, gives) if gives != INT else made.kind
+            if both is None:
+                raise NessieError(f"the function gives {shown(made.kind)} here and {shown(gives)} there",
+                                  (function.written.span(function.written.tree), ""))
+            gives = both
+        signature = typed([*kinds, *passed.values()], made.kind)
+        self.functions.append(syntax.FunctionDef(called, pattern([*parameters, *passed]), signature, None, made.exp,
+                                                 span=function.written.span(function.written.tree)))
+        return MadeFunction(called, kinds, made.kind, tuple(passed))

@@ -1,0 +1,57 @@
+"""Kinds: what Python's values are in a body. They are found forward, from those of the arguments."""
+from __future__ import annotations
+
+from typing import Any
+
+from nessie.base.records import dataclass
+
+INT, FLOAT, BOOL = "int", "float", "bool"
+WIDER = (BOOL, INT, FLOAT)          # each of the numbers can be the next
+
+
+@dataclass(frozen=True)
+class Items:
+    """A tuple. Of a NamedTuple or a dataclass, `names` are the attributes and `make` the class."""
+    items: tuple[Kind, ...]
+    names: tuple[str, ...] = ()
+    make: Any = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A sequence of elements of one kind."""
+    element: Kind
+
+
+Kind = str | Items | Rows
+
+
+def is_number(kind: Kind) -> bool:
+    """Is it a kind with which Python computes? Truth values count as ints."""
+    return kind in WIDER
+
+
+def joined(a: Kind, b: Kind) -> Kind | None:
+    """Return the kind that both can become; None if there is none."""
+    if a == b:
+        return a
+    match a, b:
+        case str(), str():
+            return max(a, b, key=WIDER.index)
+        case Items(xs, names, make), Items(ys) if len(xs) == len(ys):
+            items = [joined(x, y) for x, y in zip(xs, ys)]
+            return None if None in items else Items(tuple([x for x in items if x is not None]), names, make)
+        case Rows(x), Rows(y):
+            element = joined(x, y)
+            return None if element is None else Rows(element)
+    return None
+
+
+def shown(kind: Kind) -> str:
+    """Return the kind as messages call it."""
+    match kind:
+        case Items(items, _, make):
+            return make.__name__ if make is not None else f"({', '.join(map(shown, items))})"
+        case Rows(element):
+            return f"a sequence of {shown(element)}"
+    return kind

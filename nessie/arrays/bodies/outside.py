@@ -1,0 +1,180 @@
+"""What a Python function sees outside of itself, as that is when an array's operation is called.
+
+Numbers and arrays are taken then, and become parameters: another value compiles nothing anew. Functions, modules and
+classes stay what they are.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Hashable, Iterator
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
+from nessie.arrays.bodies.source import written
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError
+
+MISSING = object()
+
+
+class Seen:
+    """A function, and what it sees outside. `outer` has the names that it uses, with their values as of now."""
+
+    def __init__(self, function: FunctionType, known: dict[Any, Seen] | None = None) -> None:
+        known = {} if known is None else known
+        known[function] = self
+        self.function, self.written = function, written(function)
+        self.name = function.__name__ if function.__name__.isidentifier() else "lambda"
+        self.outer: dict[str, Any] = {}
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        for name in self.written.read:
+            value = contents(cells[name]) if name in cells else function.__globals__.get(name, MISSING)
+            if value is not MISSING:
+                self.outer[name] = seen(value, known)
+            elif hasattr(builtins, name):
+                self.outer[name] = getattr(builtins, name)
+
+    def key(self, known: tuple[Seen, ...] = ()) -> Hashable:
+        """Return what the function's code depends on."""
+        if self in known:
+            return known.index(self)
+        return self.function.__code__, tuple([(name, key_of(value, (*known, self)))
+                                              for name, value in self.outer.items()])
+
+    def captured(self, known: set[Seen] | None = None) -> Iterator[tuple[Seen, str, Any]]:
+        """Yield the values that become parameters, of the functions that it calls, too: whose they are, the text that
+        names them, and themselves."""
+        known = set() if known is None else known
+        if self in known:
+            return
+        known.add(self)
+        for text, value in paths(self):
+            if is_value(value):
+                yield self, text, value
+        for value in self.outer.values():
+            if isinstance(value, Seen):
+                yield from value.captured(known)
+
+
+def see(function: Any) -> Seen:
+    """Return the function with what it sees; raise NessieError for what is no Python function."""
+    if not isinstance(function, FunctionType):
+        raise NessieError(f"a body is a Python function, not {describe(function)}",
+                          hint=f"lambda x: {getattr(function, '__name__', 'f')}(x) calls it")
+    return Seen(function)
+
+
+def describe(value: Any) -> str:
+    name = getattr(value, "__name__", None)
+    return f"{name}, which is written in C" if callable(value) and name else f"a value of the class {type(value).__name__}"
+
+
+def contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:              # it is set later
+        return MISSING
+
+
+def seen(value: Any, known: dict[Any, Seen]) -> Any:
+    if isinstance(value, MethodType) or not isinstance(value, FunctionType):
+        return value
+    if value in known:
+        return known[value]
+    try:
+        return Seen(value, known)
+    except NessieError:             # nobody may call it
+        return value
+
+
+def paths(function: Seen) -> Iterator[tuple[str, Any]]:
+    """Yield the names, and the attributes of names, that the function reads outside, with their values."""
+    for text, node in function.written.outer_texts:
+        value = static(function, node)
+        if value is not MISSING:
+            yield text, value
+
+
+def static(function: Seen, node: ast.AST) -> Any:
+    """Return the value that a name, or an attribute of one, has outside; MISSING if it has none."""
+    match node:
+        case ast.Name(id=name):
+            return function.outer.get(name, MISSING)
+        case ast.Attribute(value=inner, attr=attribute):
+            value = static(function, inner)
+            if value is MISSING or isinstance(value, Seen | np.ndarray) or is_lazy(value):
+                return MISSING
+            if not isinstance(value, ModuleType | type) and not hasattr(type(value), "__dict__"):
+                return MISSING
+            return getattr(value, attribute, MISSING)
+    return MISSING
+
+
+def is_lazy(value: Any) -> bool:
+    """Is it a parallel array?"""
+    return hasattr(type(value), "_nessie_node")
+
+
+def is_value(value: Any) -> bool:
+    """Is it a value that becomes a parameter?"""
+    return isinstance(value, bool | int | float | np.generic | np.ndarray) or is_lazy(value)
+
+
+def kind_of(value: Any) -> Kind:
+    """Return the kind of a value from outside; raise NessieError if bodies have none for it."""
+    match value:
+        case bool() | np.bool_():
+            return BOOL
+        case int() | np.integer():
+            return INT
+        case float() | np.floating():
+            return FLOAT
+        case np.ndarray() if value.ndim and value.dtype.kind in KINDS:
+            kind: Kind = KINDS[value.dtype.kind]
+            for _ in range(value.ndim):
+                kind = Rows(kind)
+            return kind
+        case np.ndarray() if value.ndim and value.dtype.names:
+            raise NessieError("an array of records is given as an argument, not seen from a body")
+    raise NessieError(f"{describe(value)} is nothing that a body can compute with",
+                      hint="numbers, truth values, and NumPy's arrays of them are")
+
+
+KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
+
+
+def key_of(value: Any, known: tuple[Seen, ...]) -> Hashable:
+    """Return what the compiled code depends on: the kind of what becomes a parameter, else the value itself."""
+    if isinstance(value, Seen):
+        return value.key(known)
+    if is_lazy(value):
+        return "array"
+    if is_value(value):
+        return type(value).__name__ if not isinstance(value, np.ndarray) else (value.dtype.kind, value.ndim)
+    return Same(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """A key that is equal to those of the very same object, which it keeps."""
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def record_of(kind: type) -> Items | None:
+    """Return the kind of a NamedTuple or a dataclass whose attributes are annotated as numbers; None for others."""
+    hints = {INT: INT, FLOAT: FLOAT, BOOL: BOOL, int: INT, float: FLOAT, bool: BOOL}
+    names = getattr(kind, "_fields", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
+    annotations = getattr(kind, "__annotations__", {})
+    if not names or not all([annotations.get(name) in hints for name in names]):
+        return None
+    return Items(tuple([hints[annotations[name]] for name in names]), tuple(names), kind)

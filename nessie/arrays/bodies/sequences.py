@@ -1,0 +1,343 @@
+"""What bodies do with sequences: elements, slices, comprehensions, and what reduces them.
+
+A sequence is a row of a ragged or of a nested array, or an array from outside.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.arrays.bodies.expressions import Env, Expressions, Window
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
+from nessie.arrays.bodies.outside import Seen, static
+from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
+from nessie.syntax import nodes as syntax
+
+REDUCED = {builtins.sum: "sum", builtins.min: "min", builtins.max: "max", builtins.any: "any", builtins.all: "all",
+           np.sum: "sum", np.min: "min", np.max: "max", np.any: "any", np.all: "all", np.mean: "mean", np.prod: "prod"}
+METHODS = ("sum", "min", "max", "any", "all", "mean", "prod", "map", "select", "reduce", "zip", "sort", "prefix_sum")
+
+
+class Sequences(Expressions):
+    """Expressions, and those of sequences."""
+
+    def sequence(self, node: ast.expr, env: Env) -> Made:
+        made = self.value(node, env)
+        if not isinstance(made.kind, Rows):
+            self.refuse(node, f"a sequence is needed here, and this is {shown(made.kind)}")
+        return made
+
+    # Elements and slices ------------------------------------------------------------------------
+
+    def subscript(self, node: ast.expr, inner: ast.expr, index: ast.expr, env: Env) -> Made:
+        base, indices = inner, [index]
+        while isinstance(base, ast.Subscript):
+            base, indices = base.value, [base.slice, *indices]
+        if isinstance(base, ast.Name) and isinstance(window := env.get(base.id), Window):
+            return self.neighbour(node, window, indices)
+        made = self.value(inner, env)
+        if isinstance(made.kind, Items):
+            return self.item_at(node, made, index, env)
+        if not isinstance(made.kind, Rows):
+            self.refuse(node, f"{shown(made.kind)} has no elements")
+        if isinstance(index, ast.Slice):
+            return self.part(node, made, index, env)
+        for one in index.elts if isinstance(index, ast.Tuple) else [index]:
+            made = self.element(node, made, one, env)
+        return made
+
+    def element(self, node: ast.expr, made: Made, index: ast.expr, env: Env) -> Made:
+        """v[i]; a negative index counts from the end."""
+        if not isinstance(made.kind, Rows):
+            self.refuse(node, f"{shown(made.kind)} has no elements")
+        span = self.span(node)
+        if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) and isinstance(index.operand, ast.Constant):
+            v = self.fresh("v")
+            last = binary("-", syntax.Unary("#", name(v)), self.value(index.operand, env).exp)
+            return Made(let([v], made.exp, syntax.Index(name(v), last, span=span)), made.kind.element)
+        at = self.value(index, env)
+        if at.kind not in (INT, BOOL):
+            self.refuse(index, f"an index is an int, and this is {shown(at.kind)}")
+        place = self.numeric(at, index).exp
+        if isinstance(index, ast.Constant):
+            return Made(syntax.Index(made.exp, place, span=span), made.kind.element)
+        v, i = self.fresh("v"), self.fresh("i")
+        from_end = syntax.If(binary("<", name(i), number(0)), binary("+", name(i), syntax.Unary("#", name(v))), name(i))
+        return Made(let([v], made.exp, let([i], place, syntax.Index(name(v), from_end, span=span))), made.kind.element)
+
+    def part(self, node: ast.expr, made: Made, index: ast.Slice, env: Env) -> Made:
+        """v[a:b]: what lies beyond the ends is left out."""
+        if index.step is not None:
+            self.refuse(node, "slices with a step cannot be in a body",
+                        hint="[row[i] for i in range(0, len(row), 2)] has every second element")
+        v, start, end = self.fresh("v"), self.fresh("start"), self.fresh("end")
+        length = syntax.Unary("#", name(v))
+        low = number(0) if index.lower is None else self.bound(index.lower, length, env)
+        high = length if index.upper is None else self.bound(index.upper, length, env)
+        taken = call("subseq", name(v), name(start), call("max", name(start), name(end)), span=self.span(node))
+        return Made(let([v], made.exp, let([start], low, let([end], high, taken))), made.kind)
+
+    def bound(self, node: ast.expr, length: syntax.Exp, env: Env) -> syntax.Exp:
+        i = self.fresh("i")
+        made = self.value(node, env)
+        if made.kind != INT:
+            self.refuse(node, f"a slice's bound is an int, and this is {shown(made.kind)}")
+        below = call("max", number(0), binary("+", name(i), length))
+        return let([i], made.exp, syntax.If(binary("<", name(i), number(0)), below, call("min", name(i), length)))
+
+    def item_at(self, node: ast.expr, made: Made, index: ast.expr, env: Env) -> Made:
+        """An item of a tuple; by a computed index, if all are of one kind."""
+        assert isinstance(made.kind, Items)
+        count = len(made.kind.items)
+        constant = constant_int(index)
+        if constant is not None:
+            if not -count <= constant < count:
+                self.refuse(node, f"the tuple has {count} items, and none at {constant}")
+            return item(made, constant % count, self.fresh)
+        if len(set(made.kind.items)) > 1:
+            self.refuse(index, "items of different kinds are taken by a constant")
+        at = self.value(index, env)
+        if at.kind != INT:
+            self.refuse(index, f"an index is an int, and this is {shown(at.kind)}")
+        elements = [item(made, k, self.fresh).exp for k in range(count)]
+        return Made(syntax.Index(syntax.Sequence(tuple(elements)), at.exp, span=self.span(node)), made.kind.items[0])
+
+    def neighbour(self, node: ast.expr, window: Window, indices: list[ast.expr]) -> Made:
+        """v[-1, 0] or v[-1][0]: what lies there, seen from the middle."""
+        parts = [part for one in indices for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
+        found = [constant_int(part) for part in parts]
+        known = ", ".join([shown_offset(offset) for offset in window.neighbours])
+        if None in found:
+            self.refuse(node, "a neighbour is taken by constants", hint=f"this stencil has {known}")
+        offset = tuple([part for part in found if part is not None])
+        if offset not in window.neighbours:
+            self.refuse(node, f"{shown_offset(offset)} is no neighbour of this stencil", hint=f"it has {known}")
+        return window.neighbours[offset]
+
+    # Comprehensions -----------------------------------------------------------------------------
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, env: Env) -> Made:
+        """[f(x) for x in row if c(x)], also over zip, enumerate and range."""
+        if len(node.generators) > 1:
+            self.refuse(node, "a comprehension goes through one sequence here", hint="nest one in another")
+        one = node.generators[0]
+        sources = self.sources(one.iter, env)
+        names = [self.fresh("x") for _ in sources]
+        inner = {**env, **self.bound_to(one.target, [Made(name(n), kind) for n, (_, kind) in zip(names, sources)])}
+        conditions = [self.truth(test, inner) for test in one.ifs]
+        generators = tuple([syntax.Generator(syntax.NamePattern(n), source)
+                            for n, (source, _) in zip(names, sources)])
+        body = self.value(node.elt, inner)
+        test = conditions[0] if conditions else None
+        for more in conditions[1:]:
+            test = syntax.If(test, more, syntax.Bool(False))              # type: ignore[arg-type]
+        return Made(syntax.Each(body.exp, generators, test, span=self.span(node)), Rows(body.kind))
+
+    def sources(self, node: ast.expr, env: Env) -> list[tuple[syntax.Exp, Kind]]:
+        """The sequences that an iteration goes through side by side, and the kinds of their elements."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in env:
+            function = static(self.function, node.func)
+            if function is builtins.range:
+                return [(self.range(node, env), INT)]
+            if function is builtins.enumerate and len(node.args) == 1:
+                v = self.sequence(node.args[0], env)
+                return [(call("index", syntax.Unary("#", v.exp)), INT), (v.exp, element_of(v))]
+            if function is builtins.zip:
+                found = [self.sequence(argument, env) for argument in node.args]
+                return [(made.exp, element_of(made)) for made in found]
+        made = self.sequence(node, env)
+        return [(made.exp, element_of(made))]
+
+    def range(self, node: ast.Call, env: Env) -> syntax.Exp:
+        """The ints of a range, none where it ends before it begins."""
+        given = [self.value(argument, env) for argument in node.args]
+        if not 1 <= len(given) <= 3 or any([made.kind != INT for made in given]):
+            self.refuse(node, "range takes one to three ints")
+        start, end = (number(0), given[0].exp) if len(given) == 1 else (given[0].exp, given[1].exp)
+        s = self.fresh("s")
+        if len(given) < 3:
+            return let([s], start, syntax.Range(name(s), call("max", name(s), end), None, span=self.span(node)))
+        step = constant_int(node.args[2])
+        if step is None or step < 1:
+            self.refuse(node.args[2], "the step of a range is a constant of at least 1 here")
+        return let([s], start, syntax.Range(name(s), call("max", name(s), end), number(step), span=self.span(node)))
+
+    def bound_to(self, target: ast.expr, made: list[Made]) -> dict[str, Made]:
+        """The names of an assignment's or an iteration's target."""
+        if isinstance(target, ast.Name):
+            return {target.id: made[0] if len(made) == 1 else self.items(made)}
+        if isinstance(target, ast.Tuple | ast.List):
+            parts = target.elts
+            if len(made) == 1 and isinstance(made[0].kind, Items):
+                made = [item(made[0], k, self.fresh) for k in range(len(made[0].kind.items))]
+            if len(parts) == len(made):
+                found: dict[str, Made] = {}
+                for part, one in zip(parts, made):
+                    found |= self.bound_to(part, [one])
+                return found
+            self.refuse(target, f"{len(parts)} names for {len(made)} value{'s' * (len(made) != 1)}")
+        self.refuse(target, "this cannot be assigned to in a body",
+                    hint="a body sets names; it changes no array and no object")
+
+    # What reduces, and methods --------------------------------------------------------------------
+
+    def of_sequences(self, node: ast.Call, function: Any, env: Env) -> Made | None:
+        """A call of a function of sequences of Python or NumPy; None for any other function."""
+        try:
+            reduced = REDUCED.get(function)
+        except TypeError:
+            return None
+        if function is builtins.len and len(node.args) == 1:
+            if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
+                return Made(number(len(window.neighbours)), INT)
+            made = self.value(node.args[0], env)
+            if isinstance(made.kind, Items):
+                return Made(number(len(made.kind.items)), INT)
+            return Made(syntax.Unary("#", self.sequence(node.args[0], env).exp, span=self.span(node)), INT)
+        if function is builtins.sorted and len(node.args) == 1:
+            return self.sorted(node, self.sequence(node.args[0], env))
+        if reduced is not None and len(node.args) == 1:
+            if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
+                return self.of_few(node, reduced, list(window.neighbours.values()))
+            made = self.value(node.args[0], env)
+            if isinstance(made.kind, Items):
+                return self.of_few(node, reduced, [item(made, k, self.fresh) for k in range(len(made.kind.items))])
+            return self.reduced(node, reduced, made)
+        return None
+
+    def of_few(self, node: ast.Call, how: str, given: list[Made]) -> Made:
+        """A reduction of a tuple or of a stencil's neighbours."""
+        if how in ("min", "max"):
+            return self.extreme(node, how, given)
+        if how in ("any", "all"):
+            result = syntax.Bool(how == "all") if not given else None
+            for made in reversed(given):
+                test = self.true(made, node)
+                result = test if result is None else \
+                    syntax.If(test, result, syntax.Bool(False)) if how == "all" else \
+                    syntax.If(test, syntax.Bool(True), result)
+            assert result is not None
+            return Made(result, BOOL)
+        total = self.numeric(given[0], node)
+        for made in given[1:]:
+            total = self.arithmetic(node, ast.Mult() if how == "prod" else ast.Add(), total, made)
+        return self.arithmetic(node, ast.Div(), total, Made(number(len(given)), INT)) if how == "mean" else total
+
+    def reduced(self, node: ast.expr, how: str, made: Made) -> Made:
+        if not isinstance(made.kind, Rows) or not is_number(made.kind.element):
+            self.refuse(node, f"{how} takes a sequence of numbers, and this is {shown(made.kind)}")
+        element, span = made.kind.element, self.span(node)
+        if how in ("any", "all"):
+            v = become(made, Rows(BOOL), self.fresh) if element == BOOL else self.each(
+                made, lambda x: Made(self.true(x, node), BOOL)).exp
+            return Made(call(how, v, span=span), BOOL)
+        element = INT if element == BOOL else element
+        v = become(made, Rows(element), self.fresh)
+        if how in ("min", "max"):
+            return Made(call(f"{how}_val", v, span=span), element)
+        if how == "prod":
+            return Made(call("product", v, span=span), element)
+        if how == "mean":
+            x = self.fresh("v")
+            total = call("sum", become(Made(name(x), Rows(element)), Rows(FLOAT), self.fresh))
+            return Made(let([x], v, binary("/", total, call("float", syntax.Unary("#", name(x))), span)), FLOAT)
+        return Made(call("sum", v, span=span), element)
+
+    def each(self, made: Made, body: Callable[[Made], Made]) -> Made:
+        """What the body makes of each element."""
+        x = self.fresh("x")
+        result = body(Made(name(x), element_of(made)))
+        return Made(syntax.Each(result.exp, (syntax.Generator(syntax.NamePattern(x), made.exp),), None),
+                    Rows(result.kind))
+
+    def sorted(self, node: ast.expr, made: Made) -> Made:
+        if not is_number(element_of(made)) or element_of(made) == BOOL:
+            self.refuse(node, f"numbers are sorted, and this is {shown(made.kind)}")
+        return Made(call("sort", made.exp, span=self.span(node)), made.kind)
+
+    def method(self, node: ast.Call, function: ast.Attribute, env: Env) -> Made:
+        """A method of a sequence, which has the name that it has of arrays."""
+        made, how, given = self.value(function.value, env), function.attr, node.args
+        if node.keywords:
+            self.refuse(node, f"{how} takes its arguments in order here")
+        if not isinstance(made.kind, Rows) or how not in METHODS:
+            self.refuse(function, f"{shown(made.kind)} has no method {how}",
+                        hint=f"sequences have {', '.join(METHODS)}" if isinstance(made.kind, Rows) else "")
+        if how in REDUCED.values() and not given:
+            return self.reduced(node, how, made)
+        if how == "sort" and not given:
+            return self.sorted(node, made)
+        if how == "prefix_sum" and not given:
+            element = INT if made.kind.element == BOOL else made.kind.element
+            v = become(made, Rows(element), self.fresh)
+            zero = number(0.0 if element == FLOAT else 0)
+            plus = syntax.Lambda(syntax.PairPattern(syntax.NamePattern("a"), syntax.NamePattern("b")),
+                                 binary("+", name("a"), name("b")))
+            return Made(call("inclusive_scan", plus, zero, v, span=self.span(node)), Rows(element))
+        if how == "zip" and given:
+            others = [self.sequence(one, env) for one in given]
+            together_ = [made, *others]
+            names = [self.fresh("x") for _ in together_]
+            items = self.items([Made(name(n), element_of(one)) for n, one in zip(names, together_)])
+            generators = tuple([syntax.Generator(syntax.NamePattern(n), one.exp) for n, one in zip(names, together_)])
+            return Made(syntax.Each(items.exp, generators, None, span=self.span(node)), Rows(items.kind))
+        if how in ("map", "select") and len(given) == 1:
+            x = self.fresh("x")
+            body = self.applied(given[0], [Made(name(x), made.kind.element)], env)
+            generators = (syntax.Generator(syntax.NamePattern(x), made.exp),)
+            if how == "map":
+                return Made(syntax.Each(body.exp, generators, None, span=self.span(node)), Rows(body.kind))
+            return Made(syntax.Each(name(x), generators, self.true(body, given[0]), span=self.span(node)), made.kind)
+        if how == "reduce" and len(given) == 2:
+            return self.reduced_by(node, made, given[0], self.value(given[1], env), env)
+        self.refuse(node, f"{how} takes other arguments",
+                    hint="map(f), select(f), reduce(f, identity), zip(other); sum() and the like take none")
+
+    def reduced_by(self, node: ast.Call, made: Made, function: ast.expr, identity: Made, env: Env) -> Made:
+        kind = joined(element_of(made), identity.kind)
+        if kind is None:
+            self.refuse(node, f"the identity is {shown(identity.kind)}, the elements are {shown(element_of(made))}")
+        a, b = self.fresh("a"), self.fresh("b")
+        body = self.applied(function, [Made(name(a), kind), Made(name(b), kind)], env)
+        operator = syntax.Lambda(syntax.PairPattern(syntax.NamePattern(a), syntax.NamePattern(b)),
+                                 self.convert(body, kind, function))
+        return Made(call("reduce", operator, become(identity, kind, self.fresh),
+                         become(made, Rows(kind), self.fresh), span=self.span(node)), kind)
+
+    def applied(self, function: ast.expr, given: list[Made], env: Env) -> Made:
+        """What a lambda, or a function from outside, makes of these."""
+        if isinstance(function, ast.Lambda):
+            names = [parameter.arg for parameter in function.args.args]
+            if len(names) != len(given):
+                self.refuse(function, f"this is called with {len(given)} arguments")
+            return self.value(function.body, {**env, **dict(zip(names, given))})
+        found = static(self.function, function)
+        if not isinstance(found, Seen):
+            self.refuse(function, "a lambda, or a function from outside, is due here")
+        made = self.module.function(found, tuple([one.kind for one in given]), lambda error: self.told(error, function))
+        return Made(made.called([become(one, kind, self.fresh) for one, kind in zip(given, made.takes)],
+                                self.span(function)), made.gives)
+
+
+def element_of(made: Made) -> Kind:
+    assert isinstance(made.kind, Rows)
+    return made.kind.element
+
+
+def constant_int(node: ast.expr) -> int | None:
+    """Return the constant int that the expression is."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        found = constant_int(node.operand)
+        return None if found is None else -found
+    return None
+
+
+def shown_offset(offset: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, offset))}]"
+

@@ -1,0 +1,141 @@
+"""The syntax tree of a Python function, and the places of its parts.
+
+A function is found by the file and the line that its code names. Several lambdas on one line are told apart by the
+columns of their instructions, which Python has from 3.11 on; before, by their parameters and the names that they use.
+"""
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType, FunctionType
+
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Source, Span
+from nessie.base.system.forking import cached_property
+
+Function = ast.FunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A function as it is written: its tree, and the text that it stands in. `starts` has where lines begin."""
+    tree: Function
+    source: Source
+    starts: tuple[int, ...]
+
+    @property
+    def parameters(self) -> list[str]:
+        return [parameter.arg for parameter in (*self.tree.args.posonlyargs, *self.tree.args.args)]
+
+    @cached_property
+    def read(self) -> list[str]:
+        """The names that the function reads, in order."""
+        return list(dict.fromkeys([node.id for node in ast.walk(self.tree)
+                                   if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]))
+
+    @cached_property
+    def outer_texts(self) -> list[tuple[str, ast.AST]]:
+        """The names that the function does not set, and their attributes, each once."""
+        own = {node.id for node in ast.walk(self.tree)
+               if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)} | set(self.parameters)
+        own |= {parameter.arg for node in ast.walk(self.tree) if isinstance(node, ast.Lambda)
+                for parameter in node.args.args}
+        found: dict[str, ast.AST] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name | ast.Attribute) and root(node) not in own:
+                found.setdefault(ast.unparse(node), node)
+        return list(found.items())
+
+    def span(self, node: ast.AST) -> Span:
+        """Return the place of a part of the function."""
+        return Span(self.source, self.place(node.lineno, node.col_offset),              # type: ignore[attr-defined]
+                    self.place(node.end_lineno, node.end_col_offset))                   # type: ignore[attr-defined]
+
+    def place(self, line: int, column: int) -> int:
+        """Return the place in the text of a column, which Python counts in bytes."""
+        start = self.starts[line - 1]
+        text = self.source.text[start:self.starts[line]]
+        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+
+
+def root(node: ast.AST) -> str:
+    """Return the name that an attribute's chain begins with; '' if it begins with none."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def written(function: FunctionType) -> Written:
+    """Return the function as it is written; raise NessieError where its text cannot be found."""
+    return written_code(function.__code__, function.__name__)
+
+
+@lru_cache(maxsize=1000)
+def written_code(code: CodeType, name: str) -> Written:
+    lines = linecache.getlines(code.co_filename)
+    if not lines:
+        raise NessieError(f"the text of {called(name)} is not known: it was made in {code.co_filename}",
+                          hint="write it in a file, or in a cell of a notebook")
+    text = "".join(lines)
+    found = [tree for tree in functions_of(text) if is_of(tree, code, name)]
+    if len(found) > 1:
+        found = [tree for tree in found if holds_all(tree, code)] or found
+        found = found[:1] if len({ast.dump(tree) for tree in found}) == 1 else found
+    if len(found) != 1:
+        what = "is not where its code says; has the file changed?" if not found else \
+            "cannot be told from another on its line: write them on lines of their own"
+        raise NessieError(f"{called(name)} {what}")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    return Written(found[0], Source(shown_path(code.co_filename), text), tuple(starts))
+
+
+def called(name: str) -> str:
+    return "the lambda" if name == "<lambda>" else f"the function {name}"
+
+
+def shown_path(path: str) -> str:
+    """Return the file as messages name it: from here, where it lies below."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
+    return path if relative.startswith("..") else relative
+
+
+@lru_cache(maxsize=200)
+def functions_of(text: str) -> tuple[Function, ...]:
+    try:
+        return tuple([node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.Lambda)])
+    except SyntaxError:                 # it has changed since it was loaded
+        return ()
+
+
+def is_of(tree: Function, code: CodeType, name: str) -> bool:
+    """May this be the tree of the code?"""
+    taken = [parameter.arg for parameter in (*tree.args.posonlyargs, *tree.args.args)]
+    if taken != list(code.co_varnames[:code.co_argcount]):
+        return False
+    if isinstance(tree, ast.Lambda):
+        return name == "<lambda>" and tree.lineno <= code.co_firstlineno <= (tree.end_lineno or 0)
+    return tree.name == name and code.co_firstlineno in [tree.lineno, *[d.lineno for d in tree.decorator_list]]
+
+
+def holds_all(tree: Function, code: CodeType) -> bool:
+    """Are these the places of the code's instructions? Where Python does not tell them: does the tree use the code's
+    names?"""
+    if not hasattr(code, "co_positions"):
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return used == {*code.co_names, *code.co_freevars, *code.co_varnames} & {*used, *code.co_names}
+    places = [place for place in positions(code) if place != (tree.lineno, 0)]
+    body = tree.body if isinstance(tree, ast.Lambda) else tree
+    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    return start in places and all([start <= place < end for place in places])
+
+
+def positions(code: CodeType) -> Iterator[tuple[int, int]]:
+    """Yield where the code's instructions begin: lines and columns."""
+    for line, _, column, _ in code.co_positions():
+        if line is not None and column is not None:
+            yield line, column

@@ -1,0 +1,155 @@
+"""NESL's trees with the kinds of what they compute, and how one kind becomes another."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
+from nessie.base.names import Names
+from nessie.base.records import dataclass
+from nessie.base.source import Span
+from nessie.syntax import nodes as syntax
+
+
+@dataclass(frozen=True)
+class Made:
+    """An expression of NESL, and the kind of its value."""
+    exp: syntax.Exp
+    kind: Kind
+
+
+class Fresh(Names):
+    """Names that are not taken, as NESL has them: in lower case."""
+
+    def __call__(self, hint: str) -> str:
+        plain = "".join([c for c in hint.lower() if c.isascii() and (c.isalnum() or c == "_")]).strip("_")
+        return self.fresh(f"{plain if plain[:1].isalpha() else 'x'}_1")
+
+
+def name(of: str, span: Span | None = None) -> syntax.Name:
+    return syntax.Name(of, span=span)
+
+
+def number(value: int | float, span: Span | None = None) -> syntax.Exp:
+    """Return a literal; a negative one is a positive one, negated."""
+    if value < 0:
+        return syntax.Unary("-", syntax.Number(-value, span=span), span=span)
+    return syntax.Number(value, span=span)
+
+
+def call(function: str, *arguments: syntax.Exp, span: Span | None = None) -> syntax.Exp:
+    return syntax.Apply(name(function), together(arguments), span=span)
+
+
+def binary(op: str, left: syntax.Exp, right: syntax.Exp, span: Span | None = None) -> syntax.Exp:
+    return syntax.Binary(op, left, right, span=span)
+
+
+def together(items: Sequence[syntax.Exp]) -> syntax.Exp:
+    """Return the tuple of these; one is itself."""
+    *first, result = items
+    for item in reversed(first):
+        result = syntax.Pair(item, result)
+    return result
+
+
+def pattern(names: Sequence[str]) -> syntax.Pattern:
+    *first, last = names
+    result: syntax.Pattern = syntax.NamePattern(last)
+    for item in reversed(first):
+        result = syntax.PairPattern(syntax.NamePattern(item), result)
+    return result
+
+
+def let(names: Sequence[str], value: syntax.Exp, body: syntax.Exp) -> syntax.Exp:
+    """let names = value in body; none are bound to nothing."""
+    return syntax.Let((syntax.Binding(pattern(names), value),), body) if names else body
+
+
+def all_of(conditions: Iterable[syntax.Exp]) -> syntax.Exp:
+    result: syntax.Exp | None = None
+    for condition in conditions:
+        result = condition if result is None else binary("and", result, condition)
+    return syntax.Bool(True) if result is None else result
+
+
+def at(exp: syntax.Exp, span: Span) -> syntax.Exp:
+    """Return the expression with this place, if it has none."""
+    return exp if exp.span is not None else replace(exp, span=span)
+
+
+def item(made: Made, number: int, fresh: Fresh) -> Made:
+    """Return an item of a tuple."""
+    assert isinstance(made.kind, Items)
+    items = made.kind.items
+    if len(items) == 1:
+        return Made(made.exp, items[0])
+    names = ["_"] * len(items)
+    names[number] = fresh("item")
+    return Made(let(names, made.exp, name(names[number])), items[number])
+
+
+def become(made: Made, kind: Kind, fresh: Fresh) -> syntax.Exp:
+    """Return the value as one of another kind, which it can become (kinds.joined)."""
+    if made.kind == kind:
+        return made.exp
+    match made.kind, kind:
+        case str(), str():
+            return number_as(made, kind)
+        case Items(have), Items(want):
+            names = [fresh("item") for _ in have]
+            items = [become(Made(name(n), h), w, fresh) for n, h, w in zip(names, have, want, strict=True)]
+            return let(names, made.exp, together(items))
+        case Rows(have), Rows(want):
+            x = fresh("x")
+            body = become(Made(name(x), have), want, fresh)
+            return syntax.Each(body, (syntax.Generator(syntax.NamePattern(x), made.exp),), None)
+    raise TypeError(made.kind, kind)
+
+
+def number_as(made: Made, kind: str) -> syntax.Exp:
+    exp, have = made.exp, made.kind
+    if have == BOOL:
+        exp, have = call("btoi", exp), INT
+    if have == kind:
+        return exp
+    assert (have, kind) == (INT, FLOAT)
+    if isinstance(exp, syntax.Number):
+        return replace(exp, value=float(exp.value))
+    return call("float", exp)
+
+
+def zero(kind: Kind) -> syntax.Exp:
+    """Return a value of the kind, for what nobody reads."""
+    match kind:
+        case Items(items):
+            return together([zero(one) for one in items])
+        case Rows(element):
+            return syntax.Empty(type_of(element))
+    return {INT: syntax.Number(0), FLOAT: syntax.Number(0.0), BOOL: syntax.Bool(False)}[str(kind)]
+
+
+def type_of(kind: Kind) -> syntax.TypeExp:
+    match kind:
+        case Items(items):
+            *first, last = [type_of(one) for one in items]
+            for one in reversed(first):
+                last = syntax.TypePair(one, last)
+            return last
+        case Rows(element):
+            return syntax.TypeSeq(type_of(element))
+    return syntax.TypeName(str(kind))
+
+
+def typed(takes: Sequence[Kind], gives: Kind) -> syntax.Signature:
+    """Return the signature of a function."""
+    return syntax.Signature(syntax.TypeFun(type_of(Items(tuple(takes))), type_of(gives)))
+
+
+def each(body: Callable[[list[syntax.Exp]], syntax.Exp], sources: Sequence[syntax.Exp], fresh: Fresh,
+         condition: Callable[[list[syntax.Exp]], syntax.Exp] | None = None) -> syntax.Exp:
+    """Return {body : x in source; ... | condition}."""
+    names = [fresh("x") for _ in sources]
+    here: list[syntax.Exp] = [name(n) for n in names]
+    generators = [syntax.Generator(syntax.NamePattern(n), source) for n, source in zip(names, sources)]
+    return syntax.Each(body(here), tuple(generators), condition(here) if condition is not None else None)

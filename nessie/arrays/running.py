@@ -1,0 +1,90 @@
+"""Compiles expressions of arrays and runs them. What is compiled is kept by the structure of the expression: its nodes,
+the code of its bodies, and kinds; neither lengths nor values from outside are part of it."""
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from threading import RLock
+from typing import Any
+
+from nessie.api.errors import as_nessie_errors
+from nessie.api.options import Options
+from nessie.api.program import Program
+from nessie.arrays import nodes
+from nessie.arrays.values import given, result
+from nessie.arrays.writing import ENTRY, Written, write
+from nessie.base.records import dataclass
+
+MOST = 1000                     # expressions that are kept
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An expression's program, and what it takes."""
+    program: Program
+    written: Written
+
+
+@dataclass
+class Counts:
+    """What has been compiled, and what was there already."""
+    compiled: int = 0
+    kept: int = 0
+
+
+COUNTS = Counts()
+_kept: dict[Hashable, Compiled] = {}
+_lock = RLock()
+
+
+def evaluate(results: Sequence[nodes.Node], target: str) -> None:
+    """Compute the values of these nodes, in one pass."""
+    wanted = [node for node in dict.fromkeys(results) if node.value is None]
+    if not wanted:
+        return
+    order = nodes.in_order(tuple(wanted))
+    found = compiled(order, wanted)
+    arguments = [given(argument(order, takes)) for takes in found.written.takes]
+    value = found.program._call(ENTRY, arguments, {}, target)
+    for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
+        node.value = result(one, node)
+
+
+def compiled(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Compiled:
+    """Return the program of the expression, made now or kept."""
+    key = structure(order, results)
+    with _lock:
+        found = _kept.get(key)
+        if found is not None:
+            COUNTS.kept += 1
+            return found
+        written = write(order, results)
+        program = Program(None, Options())
+        program._take(lambda: written.forms)
+        COUNTS.compiled += 1
+        while len(_kept) >= MOST:
+            del _kept[next(iter(_kept))]
+        found = _kept[key] = Compiled(program, written)
+        return found
+
+
+def structure(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Hashable:
+    """Return what the program of an expression depends on."""
+    number = {node: n for n, node in enumerate(order)}
+    rows = [("leaf", len(node.shape), node.kind) if node.value is not None else
+            (node.key(), *[number[part] for part in nodes.parts(node)]) for node in order]
+    return tuple(rows), tuple([number[node] for node in results])
+
+
+def argument(order: Sequence[nodes.Node], takes: tuple[Any, ...]) -> Any:
+    match takes:
+        case "leaf", number:
+            return order[number].value
+        case "length", number, dimension:
+            return order[number].shape[dimension]
+        case "seen", number, at:
+            captured = list(order[number].body.captured())          # type: ignore[attr-defined]
+            return captured[at][2]
+    raise TypeError(takes)
+
+
+__all__ = ["COUNTS", "as_nessie_errors", "compiled", "evaluate", "structure"]

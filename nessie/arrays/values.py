@@ -1,0 +1,135 @@
+"""What comes into expressions of arrays, and what comes out."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.api.values.sequences import Nested, Tuples
+from nessie.arrays import nodes
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
+from nessie.arrays.bodies.outside import KINDS, describe
+from nessie.base.source import NessieError
+
+Numbers = bool | int | float | np.generic
+
+
+def leaf(value: Any, copy: bool) -> nodes.Leaf:
+    """Return the node of a value: a number, NumPy's array of numbers or records, nested lists, nessie.Nested."""
+    match value:
+        case bool() | np.bool_():
+            return nodes.Leaf((), BOOL, value=bool(value))
+        case int() | np.integer():
+            return nodes.Leaf((), INT, value=int(value))
+        case float() | np.floating():
+            return nodes.Leaf((), FLOAT, value=float(value))
+        case Nested():
+            return nodes.Leaf((len(value),), Rows(kind_of_column(value.content)), value=value)
+        case Tuples():
+            return nodes.Leaf((len(value),), kind_of_column(value), value=value)
+    array = as_array(value)
+    if array.ndim == 0:
+        return leaf(array.item(), copy)
+    kind = kind_of_dtype(array)
+    if copy or not array.flags.c_contiguous:
+        array = np.array(array, order="C")
+    return nodes.Leaf(array.shape, kind, value=array)
+
+
+def as_array(value: Any) -> np.ndarray[Any, Any]:
+    if isinstance(value, np.ma.MaskedArray):
+        raise NessieError("a masked array has elements that are none",
+                          hint="x.compressed() leaves them out, x.filled(0) replaces them")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise NessieError("these rows are not of one length", hint="nessie.nest(rows) takes rows of any lengths") from None
+    if array.dtype.kind == "O":
+        if isinstance(value, int) or (isinstance(value, list | tuple) and any([isinstance(v, int) for v in value])):
+            raise NessieError("an int has 64 bits here: it is less than 2^63")
+        raise NessieError(f"{describe(value)} holds Python objects; an array holds numbers, truth values or records",
+                          hint="nessie.nest(rows) takes rows of any lengths")
+    return array
+
+
+def kind_of_dtype(array: np.ndarray[Any, Any]) -> Kind:
+    if array.dtype.names:
+        return Items(tuple([kind_of_dtype(array[name]) for name in array.dtype.names]), tuple(array.dtype.names))
+    if array.dtype.kind not in KINDS:
+        raise NessieError(f"an array of {array.dtype} holds no numbers", hint="numbers, truth values and records of "
+                          "them can be in an array")
+    return KINDS[array.dtype.kind]
+
+
+def kind_of_column(column: Any) -> Kind:
+    match column:
+        case Tuples():
+            names = getattr(column.make, "_fields", ()) if column.make else ()
+            return Items(tuple([kind_of_column(one) for one in column.columns]), tuple(names), column.make)
+        case Nested():
+            return Rows(kind_of_column(column.content))
+    return kind_of_dtype(column)
+
+
+def nested(rows: Any) -> nodes.Leaf:
+    """Return the node of rows of any lengths."""
+    if isinstance(rows, Nested):
+        return leaf(rows, False)
+    if hasattr(rows, "layout") or hasattr(rows, "__arrow_array__"):
+        rows = rows.to_list()
+    arrays = [row if isinstance(row, np.ndarray) else np.asarray(row) for row in rows]
+    if any([array.ndim == 0 for array in arrays]):
+        raise NessieError("nest takes a sequence of sequences")
+    if any([array.ndim > 1 or array.dtype.kind == "O" for array in arrays]):
+        inner = [nested(row) for row in rows]
+        content = Nested(np.cumsum([0, *[len(one.value) for one in inner]]), joined_rows([one.value for one in inner]))
+        return leaf(content, False)
+    offsets = np.cumsum([0, *[len(array) for array in arrays]])
+    filled = [array for array in arrays if array.size]
+    content = np.concatenate(filled) if filled else np.empty(0)
+    kind_of_dtype(content)
+    return leaf(Nested(offsets, content), False)
+
+
+def joined_rows(parts: Sequence[Nested]) -> Nested:
+    """The rows of several, one after another."""
+    offsets, start = [np.zeros(1, np.int64)], 0
+    for part in parts:
+        offsets.append(np.asarray(part.offsets[1:]) + start)
+        start += len(part.content)
+    contents = [part.content for part in parts]
+    if contents and isinstance(contents[0], Nested):
+        return Nested(np.concatenate(offsets), joined_rows(contents))
+    return Nested(np.concatenate(offsets), np.concatenate(contents) if contents else np.empty(0))
+
+
+def given(value: Any) -> Any:
+    """The value as a call takes it."""
+    return value
+
+
+def result(value: Any, node: nodes.Node) -> Any:
+    """Return what a call gives as the node's value: an array of its shape, read-only."""
+    if not node.shape:
+        return value
+    content = value
+    for _ in node.shape[1:]:
+        content = content.content
+    if isinstance(content, Tuples) and len(node.shape) > 1:
+        content = records(content)
+    if isinstance(content, np.ndarray):
+        if len(node.shape) > 1:
+            content = content.reshape(node.shape)       # type: ignore[arg-type]
+        content.flags.writeable = False
+    return content
+
+
+def records(column: Tuples) -> np.ndarray[Any, Any]:
+    """The tuples as an array of records, whose fields are f0, f1, ..., or the attributes."""
+    names = getattr(column.make, "_fields", None) or [f"f{n}" for n in range(len(column.columns))]
+    parts = [records(one) if isinstance(one, Tuples) else np.asarray(one) for one in column.columns]
+    found = np.empty(len(column), [(name, part.dtype) for name, part in zip(names, parts)])
+    for name, part in zip(names, parts):
+        found[name] = part
+    return found
