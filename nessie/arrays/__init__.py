@@ -4,7 +4,10 @@ Array-based GPU Computing in a Dynamically-typed Language*, ARRAY 2017).
     array       nessie.array and its kin: Array, its operations
     nodes       expressions of arrays, as plain data
     operators   what +, <, np.sqrt and sum do, as bodies
+    protocols   what NumPy's protocols and Python's operators ask of arrays
+    operations  what operations are in NESL
     writing     an expression as one function of NESL
+    sections    host sections: functions of arrays that are compiled whole
     running     compiles expressions, keeps what is compiled, runs it
     values      what comes in and goes out
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nessie.api.errors import as_nessie_errors
 from nessie.api.values.sequences import Tuples
-from nessie.arrays import nodes, operators, running, values
+from nessie.arrays import nodes, operators, protocols, running, values
 from nessie.arrays.bodies.expressions import Window
 from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
@@ -24,6 +24,8 @@ MOST_DIMENSIONS = 4
 class Array:
     """An array of numbers, truth values, tuples or rows, or an expression of such arrays. It never changes. Operations
     are recorded; conversion (`to_numpy`, `np.asarray`, `a[i]`, iteration, `float`) computes, and keeps the result."""
+
+    __slots__ = ("__weakref__", "_nessie_node")         # by the latter, others know an array
 
     def __init__(self, node: nodes.Node) -> None:
         self._nessie_node = node
@@ -86,6 +88,28 @@ class Array:
         """NumPy's array of the values, which is read-only; of rows of any lengths, nessie.Nested; a number."""
         value = self.evaluate()._nessie_node.value
         return values.records(value) if isinstance(value, Tuples) else value
+
+    # Other libraries ----------------------------------------------------------------------------
+
+    __array_priority__ = 1000.0         # NumPy's arrays leave operators to it
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **settings: Any) -> Any:
+        """NumPy's functions of elements, and `np.add.reduce` and the like."""
+        return protocols.of_ufunc(ufunc, method, inputs, settings)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, named: Any) -> Any:
+        """NumPy's functions of arrays that arrays have: np.sum, np.where, np.sort and a few more."""
+        return protocols.of_function(function, arguments, named)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the array API's standard that arrays have."""
+        return protocols.NAMESPACE
+
+    def __dlpack__(self, **settings: Any) -> Any:
+        return np.array(self.to_numpy()).__dlpack__(**settings)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0                     # the computer's own memory
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         found = np.asarray(self.to_numpy(), dtype)
@@ -223,6 +247,34 @@ class Array:
         for length in node.shape:
             total = None if length is None or total is None else total * length
         return Array(nodes.Changed((total,), node.kind, node, "flatten"))
+
+    # What the compiler makes ----------------------------------------------------------------------
+
+    def explain(self, target: str = "cpu", everything: bool = False) -> Any:
+        """What is fused and what is not, why, and at what cost, as `nessie explain` tells it."""
+        return self._function("explain").explain(*self._leaves(), target=target, everything=everything)
+
+    def graph(self, target: str = "cpu") -> Any:
+        """The dependence graph of the expression, with the nodes that share a kernel."""
+        return self._function("graph").graph(*self._leaves(), target=target)
+
+    def kernels(self, target: str = "cpu") -> Any:
+        """The fused kernels, and the code around them."""
+        return self._function("kernels").kernels(*self._leaves(), target=target)
+
+    def stages(self, target: str = "cpu") -> Any:
+        """The expression as a NESL program, and after each stage of the compiler."""
+        return self._function("stages").stages(*self._leaves(), target=target)
+
+    def _function(self, what: str) -> Any:
+        if self._nessie_node.value is not None:
+            raise NessieError(f"{what}: this array is computed, and there is no expression left",
+                              hint="ask before it is converted or evaluated")
+        with as_nessie_errors():
+            return running.function_of([self._nessie_node])
+
+    def _leaves(self) -> list[Any]:
+        return running.arguments_of([self._nessie_node])
 
     # Reductions ---------------------------------------------------------------------------------
 
@@ -454,27 +506,4 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
     return Array(nodes.Stencil(node.shape, kind, node, tuple(found), other, body, apart, with_index))
 
 
-# Operators --------------------------------------------------------------------------------------
-
-
-def operator_of(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
-    def operation(self: Array, *others: Any) -> Array:
-        arrays = [self, *others]
-        with as_nessie_errors():
-            return combined(getattr(function, "__name__", "this"), arrays[::-1] if swapped else arrays, see(function),
-                            False)
-    return operation
-
-
-for _name, _function in {
-        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-        "mod": "remainder", "pow": "power", "lshift": "left_shift", "rshift": "right_shift", "and": "bitwise_and",
-        "or": "bitwise_or", "xor": "bitwise_xor"}.items():
-    setattr(Array, f"__{_name}__", operator_of(operators.BINARY[_function]))
-    setattr(Array, f"__r{_name}__", operator_of(operators.BINARY[_function], True))
-for _name, _function in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
-                         "ge": "greater_equal"}.items():
-    setattr(Array, f"__{_name}__", operator_of(operators.BINARY[_function]))
-for _name, _function in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
-    setattr(Array, f"__{_name}__", operator_of(operators.UNARY[_function]))
-Array.__hash__ = object.__hash__        # type: ignore[method-assign]
+protocols.add_operators(Array)

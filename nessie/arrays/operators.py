@@ -14,7 +14,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
-    "divide": lambda x, y: x / y,
+    "divide": lambda x, y: np.divide(x, y),
     "floor_divide": lambda x, y: x // y,
     "remainder": lambda x, y: x % y,
     "power": lambda x, y: x ** y,

@@ -6,11 +6,10 @@ from collections.abc import Hashable, Sequence
 from threading import RLock
 from typing import Any
 
-from nessie.api.errors import as_nessie_errors
 from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes
-from nessie.arrays.values import given, result
+from nessie.arrays.values import result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
 
@@ -43,10 +42,24 @@ def evaluate(results: Sequence[nodes.Node], target: str) -> None:
         return
     order = nodes.in_order(tuple(wanted))
     found = compiled(order, wanted)
-    arguments = [given(argument(order, takes)) for takes in found.written.takes]
-    value = found.program._call(ENTRY, arguments, {}, target)
+    value = found.program._call(ENTRY, arguments(order, found.written), {}, target)
     for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
         node.value = result(one, node)
+
+
+def function_of(results: Sequence[nodes.Node]) -> Any:
+    """Return the function of NESL that computes these nodes."""
+    return compiled(nodes.in_order(tuple(results)), results).program[ENTRY]
+
+
+def arguments_of(results: Sequence[nodes.Node]) -> list[Any]:
+    """Return what that function takes."""
+    order = nodes.in_order(tuple(results))
+    return arguments(order, compiled(order, results).written)
+
+
+def arguments(order: Sequence[nodes.Node], written: Written) -> list[Any]:
+    return [argument(order, takes) for takes in written.takes]
 
 
 def compiled(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Compiled:
@@ -86,5 +99,3 @@ def argument(order: Sequence[nodes.Node], takes: tuple[Any, ...]) -> Any:
             return captured[at][2]
     raise TypeError(takes)
 
-
-__all__ = ["COUNTS", "as_nessie_errors", "compiled", "evaluate", "structure"]

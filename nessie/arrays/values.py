@@ -12,9 +12,6 @@ from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
 from nessie.arrays.bodies.outside import KINDS, describe
 from nessie.base.source import NessieError
 
-Numbers = bool | int | float | np.generic
-
-
 def leaf(value: Any, copy: bool) -> nodes.Leaf:
     """Return the node of a value: a number, NumPy's array of numbers or records, nested lists, nessie.Nested."""
     match value:
@@ -102,11 +99,6 @@ def joined_rows(parts: Sequence[Nested]) -> Nested:
     if contents and isinstance(contents[0], Nested):
         return Nested(np.concatenate(offsets), joined_rows(contents))
     return Nested(np.concatenate(offsets), np.concatenate(contents) if contents else np.empty(0))
-
-
-def given(value: Any) -> Any:
-    """The value as a call takes it."""
-    return value
 
 
 def result(value: Any, node: nodes.Node) -> Any:

@@ -34,9 +34,10 @@ class MadeFunction:
 
 class Module:
     """The functions of one program. `captured` has what comes from outside, by the function and the text that see
-    it."""
+    it; `translator` translates a function's statements."""
 
-    def __init__(self) -> None:
+    def __init__(self, translator: type[Statements] = Statements) -> None:
+        self.translator = translator
         self.fresh = Fresh(library().names())
         self.functions: list[syntax.FunctionDef] = []
         self.captured: dict[tuple[Seen, str], Made] = {}
@@ -86,7 +87,7 @@ class Module:
             env: Env = {parameter: Made(name(n), kind)
                         for parameter, n, kind in zip(function.written.parameters, parameters, kinds)}
             try:
-                made = Statements(self, function).body(env)
+                made = self.translator(self, function).body(env)
             finally:
                 del self.working[key]
             if made.kind == gives or key not in self.recursive:

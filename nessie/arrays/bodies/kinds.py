@@ -23,7 +23,22 @@ class Rows:
     element: Kind
 
 
-Kind = str | Items | Rows
+@dataclass(frozen=True)
+class Grid:
+    """An array of `rank` dimensions, whose rows are of one length: what a host section computes with."""
+    element: Kind
+    rank: int
+
+    @property
+    def rows(self) -> Kind:
+        """The sequences that it is in NESL."""
+        kind = self.element
+        for _ in range(self.rank):
+            kind = Rows(kind)
+        return kind
+
+
+Kind = str | Items | Rows | Grid
 
 
 def is_number(kind: Kind) -> bool:
@@ -44,6 +59,9 @@ def joined(a: Kind, b: Kind) -> Kind | None:
         case Rows(x), Rows(y):
             element = joined(x, y)
             return None if element is None else Rows(element)
+        case Grid(x, n), Grid(y, m) if n == m:
+            element = joined(x, y)
+            return None if element is None else Grid(element, n)
     return None
 
 
@@ -54,4 +72,6 @@ def shown(kind: Kind) -> str:
             return make.__name__ if make is not None else f"({', '.join(map(shown, items))})"
         case Rows(element):
             return f"a sequence of {shown(element)}"
+        case Grid(element, rank):
+            return f"an array of {shown(element)}{f' of {rank} dimensions' if rank > 1 else ''}"
     return kind

@@ -87,8 +87,13 @@ def cubed(xs: list[syntax.Exp], fresh: Fresh) -> syntax.Exp:
         binary("<", name(x), syntax.Number(0.0)), syntax.Unary("-", name(root)), name(root))))
 
 
-def constant(value: float) -> Row:
-    return lambda xs, fresh: number(value)
+def divided(xs: list[syntax.Exp], fresh: Fresh) -> syntax.Exp:
+    """As NumPy divides: by zero, there is inf, -inf or nan. Both zeros count as positive."""
+    a, b, zero = fresh("a"), fresh("b"), syntax.Number(0.0)
+    outside = syntax.If(binary(">", name(a), zero), INF,
+                        syntax.If(binary("<", name(a), zero), syntax.Unary("-", INF), NAN))
+    inside = binary("/", name(a), name(b))
+    return let([a], xs[0], let([b], xs[1], syntax.If(binary("==", name(b), zero), outside, inside)))
 
 
 TO_FLOAT: dict[Any, Row] = {                # of floats, to a float
@@ -105,7 +110,7 @@ TO_FLOAT: dict[Any, Row] = {                # of floats, to a float
     np.cosh: named("cosh"), np.tanh: named("tanh"), np.arcsin: within(small, "asin", lambda x: NAN),
     np.arccos: within(small, "acos", lambda x: NAN),
     np.log: within(lambda x: binary(">", x, syntax.Number(0.0)), "ln", log_outside), np.hypot: hypotenuse,
-    np.cbrt: cubed, np.deg2rad: lambda xs, fresh: binary("*", xs[0], number(math.pi / 180)),
+    np.divide: divided, np.cbrt: cubed, np.deg2rad: lambda xs, fresh: binary("*", xs[0], number(math.pi / 180)),
     np.rad2deg: lambda xs, fresh: binary("*", xs[0], number(180 / math.pi)),
 }
 TO_BOOL: dict[Any, Row] = {                 # of floats
@@ -116,7 +121,7 @@ TO_INT: dict[Any, Row] = {                  # of floats
 SAME: dict[Any, Row] = {                    # of any number, to the same kind; truth values count as ints
     abs: named("abs"), np.abs: named("abs"), np.square: squared, np.negative: lambda xs, fresh: call("negate", xs[0]),
     np.minimum: named("min"), np.maximum: named("max")}
-COUNTS: Mapping[Any, int] = {math.pow: 2, math.hypot: 2, np.hypot: 2, np.minimum: 2, np.maximum: 2}
+COUNTS: Mapping[Any, int] = {np.divide: 2, math.pow: 2, math.hypot: 2, np.hypot: 2, np.minimum: 2, np.maximum: 2}
 
 
 def row_of(function: Any) -> tuple[Row, str, str] | None:

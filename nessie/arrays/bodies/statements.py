@@ -89,7 +89,7 @@ class Statements(Sequences):
                 shape = ast.copy_location(ast.BinOp(ast.Name(changed), op, value), first)
                 return self.assigned_to(first.target, self.arithmetic(shape, op, old, self.value(value, env)), env, then)
             case ast.If():
-                return self.branch(first, rest, env, after, loop, then)
+                return self.branch(first, env, loop, then)
             case ast.For(orelse=[]):
                 return self.counted(first, env, then, loop)
             case ast.While(orelse=[]):
@@ -136,8 +136,7 @@ class Statements(Sequences):
             return then(env)
         return self.assigned_to(targets[0], made, env, lambda env: self.all_assigned(targets[1:], made, env, then))
 
-    def branch(self, node: ast.If, rest: Sequence[ast.stmt], env: Env, after: After, loop: Loop | None,
-               then: After) -> Made:
+    def branch(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:
         test = self.truth(node.test, env)
         if leaves(node.body) or leaves(node.orelse):
             return self.conditional(node, test, self.statements(node.body, env, then, loop),
@@ -147,17 +146,19 @@ class Statements(Sequences):
         names = [n for n in sorted(changed) if n in surely or isinstance(env.get(n), Made)]
 
         def given(env: Env) -> Made:
-            return self.items([made_in(env, n) for n in names])
+            return self.items([made_in(env, n) for n in names] or [Made(number(0), INT)])
         kept = {n: value for n, value in env.items() if n not in changed}
-        if not names:
-            return then(kept)
         ends = [self.statements(side, env, given, loop) for side in (node.body, node.orelse)]
+        if not names:               # what is set is of no use behind it, and computed all the same: it may fail
+            nothing = syntax.If(test, ends[0].exp, ends[1].exp, span=self.span(node))
+            rest = then(kept)
+            return Made(let(["_"], nothing, rest.exp), rest.kind)
         kinds = [self.joined_kinds(node, n, [end.kind.items[k] for end in ends])         # type: ignore[union-attr]
                  for k, n in enumerate(names)]
         first, second = [become(end, Items(tuple(kinds)), self.fresh) for end in ends]
         bound = [self.fresh(n) for n in names]
-        rest_ = then({**kept, **{n: Made(name(b), kind) for n, b, kind in zip(names, bound, kinds)}})
-        return Made(let(bound, syntax.If(test, first, second, span=self.span(node)), rest_.exp), rest_.kind)
+        behind = then({**kept, **{n: Made(name(b), kind) for n, b, kind in zip(names, bound, kinds)}})
+        return Made(let(bound, syntax.If(test, first, second, span=self.span(node)), behind.exp), behind.kind)
 
     def joined_kinds(self, node: ast.stmt, of: str, kinds: Sequence[Kind]) -> Kind:
         result = kinds[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Items, Kind, Rows
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import Span
@@ -104,6 +104,8 @@ def become(made: Made, kind: Kind, fresh: Fresh) -> syntax.Exp:
             x = fresh("x")
             body = become(Made(name(x), have), want, fresh)
             return syntax.Each(body, (syntax.Generator(syntax.NamePattern(x), made.exp),), None)
+        case Grid() as have, Grid() as want:
+            return become(Made(made.exp, have.rows), want.rows, fresh)
     raise TypeError(made.kind, kind)
 
 
@@ -126,6 +128,8 @@ def zero(kind: Kind) -> syntax.Exp:
             return together([zero(one) for one in items])
         case Rows(element):
             return syntax.Empty(type_of(element))
+        case Grid():
+            return zero(kind.rows)
     return {INT: syntax.Number(0), FLOAT: syntax.Number(0.0), BOOL: syntax.Bool(False)}[str(kind)]
 
 
@@ -138,6 +142,8 @@ def type_of(kind: Kind) -> syntax.TypeExp:
             return last
         case Rows(element):
             return syntax.TypeSeq(type_of(element))
+        case Grid():
+            return type_of(kind.rows)
     return syntax.TypeName(str(kind))
 
 

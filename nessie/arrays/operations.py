@@ -1,0 +1,288 @@
+"""The operations of arrays as expressions of NESL.
+
+An array of several dimensions is rows of rows of one length. So a map is an apply-to-each within another, and λcu walks
+it as one space. What is gone through is an operand: a sequence that has a name, the places of a shape, or several side
+by side.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from nessie.arrays.bodies.kinds import FLOAT, INT, Items, Kind, Rows
+from nessie.arrays.bodies.trees import (
+    Fresh,
+    Made,
+    all_of,
+    become,
+    binary,
+    call,
+    let,
+    name,
+    number,
+    pattern,
+    zero,
+)
+from nessie.arrays.bodies.trees import together as tuple_of
+from nessie.base.records import dataclass
+from nessie.syntax import nodes as syntax
+
+Offset = tuple[int, ...]
+Body = Callable[[list[Made]], Made]         # what is computed of these
+
+
+@dataclass(frozen=True)
+class Held:
+    """An array that a name stands for; without dimensions, one value."""
+    name: str
+    kind: Kind
+    rank: int
+
+    @property
+    def whole(self) -> Made:
+        """All of it."""
+        kind = self.kind
+        for _ in range(self.rank):
+            kind = Rows(kind)
+        return Made(name(self.name), kind)
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of a shape, whose lengths are these expressions."""
+    lengths: tuple[syntax.Exp, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def kind(self) -> Kind:
+        return place_kind(self.rank)
+
+
+@dataclass(frozen=True)
+class Together:
+    """Arrays side by side, whose elements are tuples."""
+    parts: tuple[Operand, ...]
+
+    @property
+    def rank(self) -> int:
+        return max([part.rank for part in self.parts])
+
+    @property
+    def kind(self) -> Kind:
+        return Items(tuple([part.kind for part in self.parts]))
+
+
+Operand = Held | Places | Together
+
+
+@dataclass(frozen=True)
+class Gone:
+    """What is gone through in one apply-to-each: a sequence, or the indices below a length."""
+    exp: syntax.Exp
+    rank: int
+    lengths: tuple[syntax.Exp, ...] = ()
+
+
+def place_kind(rank: int) -> Kind:
+    return INT if rank == 1 else Items((INT,) * rank)
+
+
+def place(at: Sequence[syntax.Exp]) -> Made:
+    """Return a place as bodies get it: an int, or a tuple of ints."""
+    return Made(tuple_of(at), place_kind(len(at)))
+
+
+# Apply-to-each ----------------------------------------------------------------------------------
+
+
+def each(operands: Sequence[Operand], body: Callable[[list[Made], list[syntax.Exp]], syntax.Exp], fresh: Fresh,
+         with_index: bool = False) -> syntax.Exp:
+    """Return the body of the operands' elements at each place, and of the place's indices. An operand of fewer
+    dimensions has the same elements for all places of the outer ones."""
+    rank = max([operand.rank for operand in operands])
+    gone = [one for operand in operands for one in gone_through(operand)]
+    return Walk(rank, operands, body, fresh, with_index).level(0, gone, [])
+
+
+def gone_through(operand: Operand) -> list[Gone]:
+    match operand:
+        case Together(parts):
+            return [one for part in parts for one in gone_through(part)]
+        case Places(lengths):
+            return [Gone(number(0), len(lengths), lengths)]
+    return [Gone(name(operand.name), operand.rank)]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """An apply-to-each of `rank` levels."""
+    rank: int
+    operands: Sequence[Operand]
+    body: Callable[[list[Made], list[syntax.Exp]], syntax.Exp]
+    fresh: Fresh
+    with_index: bool
+
+    def level(self, depth: int, gone: Sequence[Gone], at: list[syntax.Exp]) -> syntax.Exp:
+        """One dimension, and those within it."""
+        if depth == self.rank:
+            found = iter([one.exp for one in gone])
+            return self.body([element(operand, found, at) for operand in self.operands], at)
+        generators: list[syntax.Generator] = []
+        inner: list[Gone] = []
+        index = ""
+        for one in gone:
+            if one.rank < self.rank - depth:
+                inner.append(one)
+            elif one.lengths:
+                if not index:
+                    index = self.fresh("i")
+                    below = syntax.Range(number(0), one.lengths[0], None)
+                    generators.append(syntax.Generator(syntax.NamePattern(index), below))
+                inner.append(Gone(one.exp, one.rank - 1, one.lengths[1:]))
+            else:
+                x = self.fresh("x")
+                generators.append(syntax.Generator(syntax.NamePattern(x), one.exp))
+                inner.append(Gone(name(x), one.rank - 1))
+        if not index and self.with_index:
+            index = self.fresh("i")
+            length = syntax.Unary("#", next(one.exp for one in gone if one.rank == self.rank - depth))
+            generators.append(syntax.Generator(syntax.NamePattern(index), syntax.Range(number(0), length, None)))
+        here = [*at, *([name(index)] if index else [])]
+        return syntax.Each(self.level(depth + 1, inner, here), tuple(generators), None)
+
+
+def element(operand: Operand, found: Iterator[syntax.Exp], at: list[syntax.Exp]) -> Made:
+    """Return the operand's element where its sequences have the elements `found`."""
+    match operand:
+        case Together(parts):
+            made = [element(part, found, at) for part in parts]
+            return Made(tuple_of([one.exp for one in made]), operand.kind)
+        case Places():
+            next(found)
+            return place(at[len(at) - operand.rank:])
+    return Made(next(found), operand.kind)
+
+
+def mapped(operands: Sequence[Operand], body: Body, with_index: bool, fresh: Fresh) -> syntax.Exp:
+    """Return what the body makes of the elements at each place, and of the place."""
+    def at_place(elements: list[Made], at: list[syntax.Exp]) -> syntax.Exp:
+        return body([*elements, place(at)] if with_index else elements).exp
+    return each(operands, at_place, fresh, with_index)
+
+
+# Stencils ---------------------------------------------------------------------------------------
+
+
+def stencil(parts: Sequence[Held], offsets: Sequence[Offset], outside: Made, kind: Kind,
+            body: Callable[[Mapping[Offset, Made], Made], Made], fresh: Fresh) -> syntax.Exp:
+    """Return what the body makes of the neighbours of each element, and of its place; `outside` where one of them is
+    none. Of several parts, neighbours are tuples. The lengths that say what is inside are those of the sequences that
+    are read: so no element is checked."""
+    rank = parts[0].rank
+    at = [fresh("i") for _ in range(rank)]
+    rows = [parts[0].name, *[fresh("row") for _ in range(rank - 1)]]
+    kinds = [part.kind for part in parts]
+
+    def neighbour(offset: Offset) -> Made:
+        found = []
+        for part in parts:
+            exp: syntax.Exp = name(part.name)
+            for i, by in zip(at, offset):
+                moved = name(i) if by == 0 else binary("+" if by > 0 else "-", name(i), number(abs(by)))
+                exp = syntax.Index(exp, moved)
+            found.append(exp)
+        return Made(tuple_of(found), kinds[0] if len(found) == 1 else Items(tuple(kinds)))
+    inside = []
+    for dimension, i in enumerate(at):
+        reach = [offset[dimension] for offset in offsets]
+        if min(reach) < 0:
+            inside.append(binary(">=", name(i), number(-min(reach))))
+        if max(reach) > 0:
+            end = binary("-", syntax.Unary("#", name(rows[dimension])), number(max(reach)))
+            inside.append(binary("<", name(i), end))
+    exp = become(body({offset: neighbour(offset) for offset in offsets}, place([name(i) for i in at])), kind, fresh)
+    if inside:
+        exp = syntax.If(all_of(inside), exp, become(outside, kind, fresh))
+    for dimension in reversed(range(rank)):
+        around = name(rows[dimension])
+        generators = [syntax.Generator(syntax.NamePattern(at[dimension]),
+                                       syntax.Range(number(0), syntax.Unary("#", around), None))]
+        if dimension + 1 < rank:
+            generators.insert(0, syntax.Generator(syntax.NamePattern(rows[dimension + 1]), around))
+        exp = syntax.Each(exp, tuple(generators), None)
+    return exp
+
+
+# Reductions and what makes sequences of sequences -----------------------------------------------
+
+
+def flat(held: Held) -> Made:
+    """Return all elements in order, as one sequence; of rows, all their elements."""
+    exp: syntax.Exp = name(held.name)
+    for _ in range(held.rank - 1):
+        exp = call("flatten", exp)
+    return Made(exp, Rows(held.kind))
+
+
+def reduced_by_name(how: str, held: Held, kind: Kind, fresh: Fresh) -> syntax.Exp:
+    """Return the elements, as those of the kind, reduced by a function of the library; `mean` by a sum."""
+    if how == "mean":
+        v = fresh("v")
+        total = call("sum", become(Made(name(v), Rows(held.kind)), Rows(FLOAT), fresh))
+        return let([v], flat(held).exp, binary("/", total, call("float", syntax.Unary("#", name(v)))))
+    return call(how, become(flat(held), Rows(kind), fresh))
+
+
+def operator(body: Body, kind: Kind, fresh: Fresh) -> syntax.Lambda:
+    """Return the body as a function of two elements of the kind."""
+    a, b = fresh("a"), fresh("b")
+    made = body([Made(name(a), kind), Made(name(b), kind)])
+    return syntax.Lambda(pattern([a, b]), become(made, kind, fresh))
+
+
+def reduced(body: Body, held: Held, kind: Kind, identity: Made | None, fresh: Fresh) -> syntax.Exp:
+    """Return the elements reduced by the body. Without an identity, each has a truth value beside it, that there is
+    one: none is the identity."""
+    elements = become(flat(held), Rows(kind), fresh)
+    if identity is not None:
+        return call("reduce", operator(body, kind, fresh), become(identity, kind, fresh), elements)
+    p, q, a, b, v, w, x = [fresh(hint) for hint in "pqabvwx"]
+    both = become(body([Made(name(a), kind), Made(name(b), kind)]), kind, fresh)
+    taken = syntax.PairPattern(syntax.PairPattern(syntax.NamePattern(p), syntax.NamePattern(a)),
+                               syntax.PairPattern(syntax.NamePattern(q), syntax.NamePattern(b)))
+    combined = syntax.Lambda(taken, syntax.Pair(
+        binary("or", name(p), name(q)), syntax.If(name(p), syntax.If(name(q), both, name(a)), name(b))))
+    pairs = syntax.Each(syntax.Pair(syntax.Bool(True), name(x)),
+                        (syntax.Generator(syntax.NamePattern(x), elements),), None)
+    total = call("reduce", combined, syntax.Pair(syntax.Bool(False), zero(kind)), pairs)
+    there = syntax.If(name(v), number(0), number(1))            # of no elements, an error
+    return let([v, w], total, syntax.Index(syntax.Sequence((name(w),)), there))
+
+
+def scanned(body: Body, held: Held, kind: Kind, identity: Made, fresh: Fresh) -> syntax.Exp:
+    """Return each element combined with all before it."""
+    return call("inclusive_scan", operator(body, kind, fresh), become(identity, kind, fresh),
+                become(flat(held), Rows(kind), fresh))
+
+
+def selected(test: Callable[[Made], syntax.Exp], held: Held, fresh: Fresh) -> syntax.Exp:
+    x = fresh("x")
+    return syntax.Each(name(x), (syntax.Generator(syntax.NamePattern(x), name(held.name)),),
+                       test(Made(name(x), held.kind)))
+
+
+def ordered(key: Body | None, held: Held, fresh: Fresh) -> syntax.Exp:
+    if key is None:
+        return call("sort", name(held.name))
+    x = fresh("x")
+    return call("sort_by", syntax.Lambda(syntax.NamePattern(x), key([Made(name(x), held.kind)]).exp), name(held.name))
+
+
+def distinct(held: Held) -> syntax.Exp:
+    return call("remove_duplicates", name(held.name))
+
+
+def flattened(held: Held) -> syntax.Exp:
+    return flat(held).exp if held.rank > 1 else call("flatten", name(held.name))

@@ -1,0 +1,142 @@
+"""What NumPy's protocols and operators ask of arrays: each function is a body, or an operation of arrays."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from nessie.arrays import operators
+from nessie.arrays.bodies.outside import see
+from nessie.base.source import NessieError
+
+OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+             "mod": "remainder", "pow": "power", "lshift": "left_shift", "rshift": "right_shift",
+             "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+               "ge": "greater_equal"}
+SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+OF_ELEMENTS: dict[str, Callable[..., Any]] = {**operators.UNARY, **operators.BINARY,
+                                              "true_divide": operators.BINARY["divide"],
+                                              "mod": operators.BINARY["remainder"],
+                                              "fabs": operators.UNARY["absolute"]}
+REDUCED = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all",
+           "logical_or": "any"}
+
+
+def elementwise(function: str, operands: Sequence[Any]) -> Any:
+    """Return the body of the operands' elements at the same place."""
+    from nessie.api.errors import as_nessie_errors
+    from nessie.arrays.array import combined
+    with as_nessie_errors():
+        return combined(function, operands, see(OF_ELEMENTS[function]), False)
+
+
+def add_operators(kind: type) -> None:
+    """Give the class Python's operators."""
+    def binary(function: str, swapped: bool) -> Callable[[Any, Any], Any]:
+        return lambda self, other: elementwise(function, (other, self) if swapped else (self, other))
+
+    def unary(function: str) -> Callable[[Any], Any]:
+        return lambda self: elementwise(function, (self,))
+    for method, function in OPERATORS.items():
+        setattr(kind, f"__{method}__", binary(function, False))
+        setattr(kind, f"__r{method}__", binary(function, True))
+    for method, function in COMPARISONS.items():
+        setattr(kind, f"__{method}__", binary(function, False))
+    for method, function in SIGNS.items():
+        setattr(kind, f"__{method}__", unary(function))
+    kind.__hash__ = object.__hash__         # type: ignore[assignment]
+
+
+def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+    """Return what a ufunc of NumPy's is of arrays; NotImplemented where arrays have nothing for it."""
+    name = ufunc.__name__
+    asked = {key for key, value in settings.items() if value is not None and not (key == "where" and value is True)}
+    if method == "__call__" and name in OF_ELEMENTS and not asked:
+        return elementwise(name, inputs)
+    if method == "reduce" and name in REDUCED and asked <= {"axis"} and settings.get("axis", 0) in (0, None):
+        from nessie.arrays.array import asarray
+        array = asarray(inputs[0])
+        if settings.get("axis", 0) is None or array.ndim == 1:
+            return getattr(array, REDUCED[name])()
+    if method == "accumulate" and name == "add" and not asked - {"axis"}:
+        from nessie.arrays.array import asarray
+        return asarray(inputs[0]).prefix_sum()
+    raise NessieError(f"arrays have no np.{name}{'' if method == '__call__' else '.' + method} with these arguments",
+                      hint="a.to_numpy() is NumPy's array")
+
+
+def whole(method: str) -> Callable[..., Any]:
+    """NumPy's reduction of a whole array."""
+    def reduction(a: Any, axis: None = None) -> Any:
+        return getattr(a, method)()
+    return reduction
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    from nessie.arrays.array import combined
+    return combined("where", (condition, x, y), see(lambda c, a, b: a if c else b), False)
+
+
+def clip(a: Any, low: Any, high: Any) -> Any:
+    from nessie.arrays.array import combined
+    return combined("clip", (a, low, high), see(lambda x, least, most: min(max(x, least), most)), False)
+
+
+def dot(a: Any, b: Any) -> Any:
+    return (a * b).sum()
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.sum: whole("sum"), np.prod: whole("prod"), np.min: whole("min"), np.max: whole("max"), np.amin: whole("min"),
+    np.amax: whole("max"), np.any: whole("any"), np.all: whole("all"), np.mean: whole("mean"),
+    np.cumsum: lambda a: a.prefix_sum(), np.sort: lambda a: a.sort(), np.ravel: lambda a: a.flatten(),
+    np.where: where, np.clip: clip, np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a: a.size,
+    np.count_nonzero: lambda a: a.map(lambda x: 1 if x else 0).sum()}
+
+
+def of_function(function: Any, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
+    """Return what a function of NumPy's is of arrays."""
+    from nessie.api.errors import as_nessie_errors
+    with as_nessie_errors():
+        if function in (np.dot, np.inner, np.vdot) and all([getattr(a, "ndim", 0) == 1 for a in arguments]):
+            return dot(*arguments)
+        found = FUNCTIONS.get(function)
+        if found is not None:
+            try:
+                return found(*arguments, **named)
+            except TypeError:               # arguments that it does not take
+                pass
+        raise NessieError(f"arrays have no np.{function.__name__} with these arguments",
+                          hint="a.to_numpy() is NumPy's array")
+
+
+def namespace() -> SimpleNamespace:
+    """The array API's functions, by their names there."""
+    from nessie.arrays import array
+    standard = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "bitwise_invert": "invert", "abs": "absolute",
+                "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift", "round": "rint"}
+    names = {**{name: name for name in OF_ELEMENTS}, **standard}
+    found: dict[str, Any] = {name: (lambda *operands, of=of: elementwise(of, operands)) for name, of in names.items()}
+    found |= {name: whole(name) for name in ("sum", "prod", "min", "max", "any", "all", "mean")}
+    found |= {"pow": found["power"], "where": where, "clip": clip, "asarray": array.asarray, "sort": lambda a: a.sort(),
+              "unique_values": lambda a: a.unique(), "cumulative_sum": lambda a: a.prefix_sum(),
+              "int64": np.int64, "float64": np.float64, "bool": np.bool_, "pi": np.pi, "e": np.e, "inf": np.inf,
+              "nan": np.nan}
+    return SimpleNamespace(**found)
+
+
+class Namespace:
+    """The array API's functions, made when one is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = vars(namespace())
+        self.__dict__.update(found)
+        if name not in found:
+            raise AttributeError(f"arrays have no {name}")
+        return found[name]
+
+
+NAMESPACE = Namespace()

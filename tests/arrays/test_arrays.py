@@ -1,0 +1,260 @@
+"""The operations of arrays, each with its name, against NumPy: in 1 to 4 dimensions, of all small sizes, on every
+executor."""
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+from amounts import PROFILE
+
+import nessie
+from nessie.arrays.array import Array
+
+TARGETS = ("cpu", "reference") if PROFILE == "quick" else ("cpu", "reference", "cudasim")
+SHAPES = [(0,), (1,), (2,), (1000,), (0, 3), (2, 0), (1, 1), (2, 3), (20, 50), (2, 1, 3), (0, 2, 2), (4, 5, 6),
+          (1, 2, 0, 2), (2, 3, 2, 3)]
+LINES = [shape for shape in SHAPES if len(shape) == 1]
+
+
+def numbers(shape: tuple[int, ...], dtype: type = int) -> np.ndarray[Any, Any]:
+    count = int(np.prod(shape))
+    found = ((np.arange(count) * 7919 + 3) % 101 - 50).reshape(shape)
+    return found if dtype is int else found / 4
+
+
+def same(array: Array, expected: Any, target: str) -> None:
+    found = array.evaluate(target).to_numpy()
+    if np.ndim(expected):
+        assert found.shape == expected.shape and found.dtype == expected.dtype
+    assert np.allclose(found, expected, rtol=1e-12, atol=0, equal_nan=True) if np.asarray(expected).dtype.kind == "f" \
+        else np.array_equal(found, expected)
+
+
+each_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
+each_line = pytest.mark.parametrize("shape", LINES, ids=str)
+each_target = pytest.mark.parametrize("target", TARGETS)
+
+
+@each_shape
+@each_target
+def test_map(shape: tuple[int, ...], target: str) -> None:
+    a = numbers(shape)
+    same(nessie.array(a).map(lambda x: x * 2 + 1), a * 2 + 1, target)
+    same(nessie.array(a).map(lambda x: x / 2), a / 2, target)
+    same(nessie.array(a).map(lambda x: x > 3), a > 3, target)
+
+
+@each_shape
+@each_target
+def test_combine(shape: tuple[int, ...], target: str) -> None:
+    a, b, c = numbers(shape), numbers(shape, float), numbers(shape)[::-1]
+    same(nessie.array(a).combine(b, c, lambda x, y, z: x * y + z), a * b + c, target)
+
+
+@each_shape
+@each_target
+def test_with_index(shape: tuple[int, ...], target: str) -> None:
+    a, at = numbers(shape), np.indices(shape)
+    weights = [1, 10, 100, 1000]
+    expected = a + sum(w * i for w, i in zip(weights, at))
+    if len(shape) == 1:
+        mapped = nessie.array(a).map(lambda x, i: x + i, with_index=True)
+    elif len(shape) == 2:
+        mapped = nessie.array(a).map(lambda x, i: x + i[0] + 10 * i[1], with_index=True)
+    elif len(shape) == 3:
+        mapped = nessie.array(a).map(lambda x, i: x + i[0] + 10 * i[1] + 100 * i[2], with_index=True)
+    else:
+        mapped = nessie.array(a).map(lambda x, i: x + i[0] + 10 * i[1] + 100 * i[2] + 1000 * i[3], with_index=True)
+    same(mapped, expected, target)
+
+
+@each_shape
+@each_target
+def test_pnew(shape: tuple[int, ...], target: str) -> None:
+    if len(shape) == 1:
+        same(nessie.pnew(shape, lambda i: i * i), np.arange(shape[0]) ** 2, target)
+        same(nessie.pnew(shape[0], lambda i: i * 0.5), np.arange(shape[0]) * 0.5, target)
+    else:
+        same(nessie.pnew(shape, lambda i: i[0] * 10 + i[-1]), np.indices(shape)[0] * 10 + np.indices(shape)[-1], target)
+
+
+@each_shape
+@each_target
+def test_zip(shape: tuple[int, ...], target: str) -> None:
+    a, b = numbers(shape), numbers(shape, float)
+    zipped = nessie.array(a).zip(nessie.array(b).map(lambda x: x + 1))
+    same(zipped.map(lambda p: p[0] * p[1]), a * (b + 1), target)
+    found = zipped.evaluate(target).to_numpy()
+    assert np.array_equal(found["f0"], a.reshape(found.shape)) and np.array_equal(found["f1"], (b + 1))
+    inner = nessie.array(a).zip(zipped)
+    same(inner.map(lambda p: p[0] + p[1][0] * p[1][1]), a + a * (b + 1), target)
+
+
+def padded_sum(a: np.ndarray[Any, Any], offsets: list[tuple[int, ...]], outside: float) -> np.ndarray[Any, Any]:
+    result = np.full(a.shape, outside, np.result_type(a.dtype, type(outside)))
+    for at in np.ndindex(*a.shape):
+        places = [tuple(i + by for i, by in zip(at, offset)) for offset in offsets]
+        if all(0 <= i < n for place in places for i, n in zip(place, a.shape)):
+            result[at] = sum(k * a[place] for k, place in enumerate(places, 1))
+    return result
+
+
+@each_shape
+@each_target
+def test_stencil(shape: tuple[int, ...], target: str) -> None:
+    a = numbers(shape)
+    rank = len(shape)
+    back, forth = (-1,) * rank, (0,) * (rank - 1) + (1,)
+    expected = padded_sum(a, [back, (0,) * rank, forth], -1)
+    given = nessie.array(a)
+    apart = given.stencil([back, (0,) * rank, forth], -1, lambda x, y, z: x + 2 * y + 3 * z)
+    same(apart, expected, target)
+    if rank == 1:
+        same(given.stencil([-1, 0, 1], -1, lambda v: v[-1] + 2 * v[0] + 3 * v[1]), expected, target)
+        same(given.map(lambda x: x + 1).stencil([-2, 2], 0.5, lambda v: v[-2] - v[2]),
+             np.where((np.arange(shape[0]) >= 2) & (np.arange(shape[0]) < shape[0] - 2),
+                      np.roll(a, 2) - np.roll(a, -2), 0.5), target)
+    if rank == 2:
+        same(given.stencil([(-1, -1), (0, 0), (0, 1)], -1, lambda v: v[-1, -1] + 2 * v[0, 0] + 3 * v[0][1]), expected,
+             target)
+        same(given.stencil([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)], 0, lambda v: sum(v)),
+             padded_sum_all(a), target)
+
+
+def padded_sum_all(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    result = np.zeros_like(a)
+    if min(a.shape) > 2:
+        result[1:-1, 1:-1] = sum(a[1 + i:a.shape[0] - 1 + i, 1 + j:a.shape[1] - 1 + j]
+                                 for i in (-1, 0, 1) for j in (-1, 0, 1))
+    return result
+
+
+@each_target
+def test_stencil_with_index(target: str) -> None:
+    a = numbers((30,))
+    same(nessie.array(a).stencil([-1, 1], 0, lambda v, i: v[-1] * i + v[1], with_index=True),
+         np.concatenate([[0], a[:-2] * np.arange(1, 29) + a[2:], [0]]), target)
+
+
+@each_shape
+@each_target
+def test_reduce(shape: tuple[int, ...], target: str) -> None:
+    a, b = numbers(shape), numbers(shape, float)
+    same(nessie.array(a).sum(), a.sum(), target)
+    same(nessie.array(b).reduce(operator.add), b.sum(), target)
+    same(nessie.array(a).reduce(lambda x, y: x + y, 0), a.sum(), target)
+    same(nessie.array(a > 0).any(), (a > 0).any(), target)
+    same(nessie.array(a).all(), a.all(), target)
+    if a.size:
+        same(nessie.array(b).mean(), b.mean(), target)
+        same(nessie.array(a).reduce(lambda x, y: x if x > y else y), a.max(), target)
+        same(nessie.array(b).reduce(min), b.min(), target)
+        same(nessie.array(a).max(), a.max(), target)
+    else:
+        with pytest.raises(nessie.NessieError, match="needs an identity"):
+            nessie.array(a).reduce(lambda x, y: x if x > y else y)
+
+
+@each_target
+def test_reduce_of_nothing_is_an_error_where_it_runs(target: str) -> None:
+    nothing = nessie.array([1, 2]).select(lambda x: x > 5)
+    with pytest.raises(nessie.NessieError):
+        nothing.reduce(lambda x, y: x * y).evaluate(target)
+    assert nothing.reduce(lambda x, y: x * y, 1).evaluate(target).item() == 1
+
+
+@each_line
+@each_target
+def test_select(shape: tuple[int, ...], target: str) -> None:
+    a = numbers(shape)
+    selected = nessie.array(a).select(lambda x: x % 3 == 0)
+    assert selected.shape == (None,)
+    same(selected, a[a % 3 == 0], target)
+    assert len(selected) == (a % 3 == 0).sum() and selected.shape == (len(selected),)
+
+
+@each_line
+@each_target
+def test_prefix_sum(shape: tuple[int, ...], target: str) -> None:
+    a = numbers(shape)
+    same(nessie.array(a).prefix_sum(), a.cumsum(), target)
+    same(nessie.array(a > 0).prefix_sum(), (a > 0).cumsum(), target)
+    same(nessie.array(a).scan(lambda x, y: max(x, y), -100), np.maximum.accumulate(a), target)
+
+
+@each_line
+@each_target
+def test_sort(shape: tuple[int, ...], target: str) -> None:
+    a, b = numbers(shape), numbers(shape, float)
+    same(nessie.array(a).sort(), np.sort(a), target)
+    same(nessie.array(b).sort(key=lambda x: -x), -np.sort(-b), target)
+
+
+@each_line
+@each_target
+def test_unique(shape: tuple[int, ...], target: str) -> None:
+    a = numbers(shape)
+    _, first = np.unique(a, return_index=True)
+    same(nessie.array(a).unique(), a[np.sort(first)], target)
+
+
+@each_shape
+@each_target
+def test_flatten(shape: tuple[int, ...], target: str) -> None:
+    a = numbers(shape)
+    same(nessie.array(a).flatten(), a.reshape(-1), target)
+    same(nessie.array(a).map(lambda x: x + 1).flatten(), a.reshape(-1) + 1, target)
+
+
+@each_shape
+@each_target
+def test_operators(shape: tuple[int, ...], target: str) -> None:
+    a, b = numbers(shape), numbers(shape, float)
+    x, y = nessie.array(a), nessie.array(b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for op in (operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.ge, operator.eq):
+            same(op(x, y), op(a, b), target)
+            same(op(x, 3), op(a, 3), target)
+            same(op(2.5, y), op(2.5, b), target)
+    same(x % 7 + x // 5, a % 7 + a // 5, target)
+    same(-x ** 2 & 15 | abs(x), -a ** 2 & 15 | abs(a), target)
+    same(np.sqrt(abs(y)) + np.where(x > 0, x, y), np.sqrt(abs(b)) + np.where(a > 0, a, b), target)
+
+
+@each_target
+def test_fewer_dimensions(target: str) -> None:
+    a, b = numbers((4, 5)), numbers((5,), float)
+    same(nessie.array(a) + nessie.array(b), a + b, target)
+    same(nessie.array(a).combine(b, nessie.array(a).sum(), lambda x, y, z: x * y + z), a * b + a.sum(), target)
+
+
+@each_target
+def test_nest(target: str) -> None:
+    rows = [[1, 2, 3], [], [4], [5, 6]]
+    nested = nessie.nest(rows)
+    assert nested.map(lambda row: row.sum()).evaluate(target).tolist() == [6, 0, 4, 11]
+    assert nested.map(lambda row: [x * x for x in row if x % 2]).evaluate(target).tolist() == [[1, 9], [], [], [25]]
+    assert nested.map(lambda row: row.map(lambda x: x + len(row))).evaluate(target).tolist() == [
+        [4, 5, 6], [], [5], [7, 8]]
+    assert nested.flatten().evaluate(target).tolist() == [1, 2, 3, 4, 5, 6]
+    assert nested.map(lambda row: sum(x * y for x, y in zip(row, row))).evaluate(target).tolist() == [14, 0, 16, 61]
+
+
+@each_target
+def test_tuples_and_records(target: str) -> None:
+    records = np.array([(1, 2.5), (3, 4.5)], [("k", "i8"), ("v", "f8")])
+    a = nessie.array(records)
+    same(a.map(lambda p: p.k * p.v), records["k"] * records["v"], target)
+    found = a.map(lambda p: (p.v, p.k + 1)).evaluate(target).to_numpy()
+    assert found.tolist() == [(2.5, 2), (4.5, 4)]
+
+
+@each_target
+def test_captured_values(target: str) -> None:
+    table, k = np.array([10, 20, 30]), 4
+    lazy = nessie.array([1, 2]).map(lambda x: x + 100)
+    a = nessie.array([0, 2, 1])
+    same(a.map(lambda i: table[i] + k), table[[0, 2, 1]] + 4, target)
+    same(a.map(lambda i: lazy[i % 2]), np.array([101, 101, 102]), target)
