@@ -152,7 +152,7 @@ def key_of(value: Any, known: tuple[Seen, ...]) -> Hashable:
     if isinstance(value, Seen):
         return value.key(known)
     if is_lazy(value):
-        return "array"
+        return value._nessie_node.kind, len(value._nessie_node.shape)
     if is_value(value):
         return type(value).__name__ if not isinstance(value, np.ndarray) else (value.dtype.kind, value.ndim)
     return Same(value)
