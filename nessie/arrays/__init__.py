@@ -1,5 +1,5 @@
-"""Parallel arrays: lazy arrays whose operations take plain Python functions (Springer, Wauligmann and Masuhara, *Modular
-Array-based GPU Computing in a Dynamically-typed Language*, ARRAY 2017).
+"""Parallel arrays: lazy arrays whose operations take plain Python functions (Springer, Wauligmann and Masuhara,
+*Modular Array-based GPU Computing in a Dynamically-typed Language*, ARRAY 2017).
 
     array       nessie.array and its kin: Array, its operations
     nodes       expressions of arrays, as plain data

@@ -1,6 +1,7 @@
 """nessie.array: an array whose operations are recorded, and compiled together when somebody asks for a value."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -156,7 +157,7 @@ class Array:
         return int(self._one())
 
     def __index__(self) -> int:
-        return self._one().__index__()
+        return operator.index(self._one())
 
     def _one(self) -> Any:
         if self.ndim and self.size != 1:
@@ -297,8 +298,9 @@ class Array:
         return self._reduced("all")
 
     def mean(self) -> Array:
-        total, count = self.sum(), self.size
-        return total / count
+        with as_nessie_errors():
+            total: Array = protocols.elementwise("divide", (self.sum(), self.size))
+            return total
 
     def _reduced(self, how: str) -> Array:
         with as_nessie_errors():
@@ -381,10 +383,14 @@ def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
     for node in of:
         own = shape[len(shape) - len(node.shape):]
         if any([a is not None and b is not None and a != b for a, b in zip(own, node.shape)]):
-            told = ", ".join([" × ".join(map(str, one.shape)) or "one value" for one in of])
-            raise NessieError(f"{what} takes arrays of one shape, and these are {told}")
+            told = " and ".join([shown_shape(one.shape) for one in of])
+            raise NessieError(f"{what} takes arrays of one shape, and these are of {told}")
         shape = (*shape[:len(shape) - len(own)], *[b if a is None else a for a, b in zip(own, node.shape)])
     return shape
+
+
+def shown_shape(shape: nodes.Shape) -> str:
+    return " × ".join(["?" if n is None else str(n) for n in shape]) or "one value"
 
 
 def one_dimension(what: str, node: nodes.Node) -> nodes.Node:
@@ -500,7 +506,9 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
             env[body.written.parameters[1]] = Made(name(module.fresh("at")), place)
         gives = Statements(module, body).body(env).kind
     kind = joined(gives, other.kind)
-    if kind is None or other.shape:
+    if other.shape:
+        raise NessieError(f"outside is one value, and this is {shown_shape(other.shape)} of them")
+    if kind is None:
         raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
                           (body.written.span(body.written.tree), ""))
     return Array(nodes.Stencil(node.shape, kind, node, tuple(found), other, body, apart, with_index))

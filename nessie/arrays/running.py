@@ -95,7 +95,7 @@ def argument(order: Sequence[nodes.Node], takes: tuple[Any, ...]) -> Any:
         case "length", number, dimension:
             return order[number].shape[dimension]
         case "seen", number, at:
-            captured = list(order[number].body.captured())          # type: ignore[attr-defined]
+            captured = list(order[number].body.captured())
             return captured[at][2]
     raise TypeError(takes)
 

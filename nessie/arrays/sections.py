@@ -24,20 +24,19 @@ from nessie.arrays.bodies.expressions import Env, Window
 from nessie.arrays.bodies.functions import MadeFunction, Module
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Items, Kind, is_number, joined, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, is_lazy, kind_of, see, static
-from nessie.arrays.bodies.sequences import REDUCED, constant_int
-from nessie.arrays.bodies.statements import After, Loop, Statements
-from nessie.arrays.bodies.trees import Made, binary, call, let, name, number, pattern, together, typed
+from nessie.arrays.bodies.sequences import REDUCED
+from nessie.arrays.bodies.statements import After, Loop, Statements, set_in
+from nessie.arrays.bodies.trees import Made, binary, let, name, number, pattern, together, typed
 from nessie.arrays.operations import Held, Offset, Places
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError
 from nessie.syntax import nodes as syntax
 
 MOST_PATHS = 16
 ENTRY = "section"
 LIBRARY = {"sum": "sum", "prod": "product", "min": "min_val", "max": "max_val", "any": "any", "all": "all",
            "mean": "mean"}
-NUMPY = {getattr(np, function): body for function, body in {**operators.UNARY, **operators.BINARY}.items()
-         if hasattr(np, function)}
+OF_ELEMENTS = {getattr(np, function): body for function, body in {**operators.UNARY, **operators.BINARY}.items()
+               if hasattr(np, function)} | {builtins.abs: operators.UNARY["absolute"]}
 
 
 class Section(Statements):
@@ -60,8 +59,8 @@ class Section(Statements):
         return self.conditional(node, test, *sides)
 
     def sets_arrays(self, node: ast.If, env: Env, loop: Loop | None) -> bool:
-        set_here = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-        return any([isinstance(made := env.get(n), Made) and isinstance(made.kind, Grid) for n in set_here])
+        here = [env.get(name_) for name_ in set_in([node])]
+        return any([isinstance(made, Made) and isinstance(made.kind, Grid) for made in here])
 
     # Values -------------------------------------------------------------------------------------
 
@@ -168,7 +167,7 @@ class Section(Statements):
             made = self.value(node.args[0], env)
             return made if isinstance(made.kind, Grid) else self.refuse(node, "a section gets its arrays as arguments")
         try:
-            body = NUMPY.get(function)
+            body = OF_ELEMENTS.get(function)
             reduced = REDUCED.get(function)
         except TypeError:
             return super().of_sequences(node, function, env)
@@ -304,7 +303,8 @@ class Section(Statements):
         parameters = self.parameters(function)
         apart = len(parameters) - with_index == len(offsets) > 1
         if not apart and len(parameters) - with_index != 1:
-            self.refuse(function, f"the function of a stencil takes its {len(offsets)} neighbours, as one or one by one")
+            self.refuse(function, f"the function of a stencil takes its {len(offsets)} neighbours, as one or one by "
+                                  "one")
         found: list[Kind] = []
 
         def body(neighbours: Mapping[Offset, Made], at: Made) -> Made:
@@ -440,9 +440,5 @@ def converted(value: Any, kind: Kind) -> Any:
             node.value = values.result(value, node)
             return Array(node)
         case Items(items):
-            return tuple([converted(one, of) for one, of in zip(value, items)]) if len(items) > 1 else \
-                (converted(value, items[0]),)
+            return tuple([converted(one, of) for one, of in zip(values.parts(value, items), items)])
     return value
-
-
-__all__ = ["BOOL", "HostSection", "NessieError", "call", "constant_int", "host_section"]

@@ -12,6 +12,9 @@ from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
 from nessie.arrays.bodies.outside import KINDS, describe
 from nessie.base.source import NessieError
 
+Array = np.ndarray[Any, Any]
+
+
 def leaf(value: Any, copy: bool) -> nodes.Leaf:
     """Return the node of a value: a number, NumPy's array of numbers or records, nested lists, nessie.Nested."""
     match value:
@@ -34,14 +37,15 @@ def leaf(value: Any, copy: bool) -> nodes.Leaf:
     return nodes.Leaf(array.shape, kind, value=array)
 
 
-def as_array(value: Any) -> np.ndarray[Any, Any]:
+def as_array(value: Any) -> Array:
     if isinstance(value, np.ma.MaskedArray):
         raise NessieError("a masked array has elements that are none",
                           hint="x.compressed() leaves them out, x.filled(0) replaces them")
     try:
         array = np.asarray(value)
     except ValueError:
-        raise NessieError("these rows are not of one length", hint="nessie.nest(rows) takes rows of any lengths") from None
+        raise NessieError("these rows are not of one length",
+                          hint="nessie.nest(rows) takes rows of any lengths") from None
     if array.dtype.kind == "O":
         if isinstance(value, int) or (isinstance(value, list | tuple) and any([isinstance(v, int) for v in value])):
             raise NessieError("an int has 64 bits here: it is less than 2^63")
@@ -50,7 +54,7 @@ def as_array(value: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def kind_of_dtype(array: np.ndarray[Any, Any]) -> Kind:
+def kind_of_dtype(array: Array) -> Kind:
     if array.dtype.names:
         return Items(tuple([kind_of_dtype(array[name]) for name in array.dtype.names]), tuple(array.dtype.names))
     if array.dtype.kind not in KINDS:
@@ -75,13 +79,13 @@ def nested(rows: Any) -> nodes.Leaf:
         return leaf(rows, False)
     if hasattr(rows, "layout") or hasattr(rows, "__arrow_array__"):
         rows = rows.to_list()
-    arrays = [row if isinstance(row, np.ndarray) else np.asarray(row) for row in rows]
+    arrays: list[Array] = [row if isinstance(row, np.ndarray) else np.asarray(row) for row in rows]
     if any([array.ndim == 0 for array in arrays]):
         raise NessieError("nest takes a sequence of sequences")
     if any([array.ndim > 1 or array.dtype.kind == "O" for array in arrays]):
         inner = [nested(row) for row in rows]
-        content = Nested(np.cumsum([0, *[len(one.value) for one in inner]]), joined_rows([one.value for one in inner]))
-        return leaf(content, False)
+        ends = np.cumsum([0, *[len(one.value) for one in inner]])
+        return leaf(Nested(ends, joined_rows([one.value for one in inner])), False)
     offsets = np.cumsum([0, *[len(array) for array in arrays]])
     filled = [array for array in arrays if array.size]
     content = np.concatenate(filled) if filled else np.empty(0)
@@ -108,20 +112,38 @@ def result(value: Any, node: nodes.Node) -> Any:
     content = value
     for _ in node.shape[1:]:
         content = content.content
-    if isinstance(content, Tuples) and len(node.shape) > 1:
-        content = records(content)
+    if isinstance(node.kind, Items):
+        content = grouped(content.columns if isinstance(content, Tuples) else (content,), node.kind)
+        if len(node.shape) > 1:
+            content = records(content)
     if isinstance(content, np.ndarray):
         if len(node.shape) > 1:
-            content = content.reshape(node.shape)       # type: ignore[arg-type]
+            content = content.reshape(node.shape)
         content.flags.writeable = False
     return content
 
 
-def records(column: Tuples) -> np.ndarray[Any, Any]:
-    """The tuples as an array of records, whose fields are f0, f1, ..., or the attributes."""
+def parts(value: Any, items: Sequence[Kind]) -> list[Any]:
+    """Return the parts of a tuple as NESL has it, in which the parts of a last tuple lie side by side."""
+    if len(items) == 1:
+        return [value]
+    last = value[len(items) - 1:] if isinstance(items[-1], Items) else value[len(items) - 1]
+    return [*value[:len(items) - 1], last]
+
+
+def grouped(columns: Sequence[Any], kind: Items) -> Tuples:
+    """Return the columns of tuples as Tuples, the last ones within others."""
+    found = [column if not isinstance(of, Items) else
+             grouped(column.columns if isinstance(column, Tuples) else column, of)
+             for column, of in zip(parts(columns, kind.items), kind.items)]
+    return Tuples(*found, make=kind.make)
+
+
+def records(column: Tuples) -> Array:
+    """Return the tuples as an array of records, whose fields are f0, f1, ..., or the attributes."""
     names = getattr(column.make, "_fields", None) or [f"f{n}" for n in range(len(column.columns))]
-    parts = [records(one) if isinstance(one, Tuples) else np.asarray(one) for one in column.columns]
-    found = np.empty(len(column), [(name, part.dtype) for name, part in zip(names, parts)])
-    for name, part in zip(names, parts):
+    columns = [records(one) if isinstance(one, Tuples) else np.asarray(one) for one in column.columns]
+    found = np.empty(len(column), [(name, part.dtype) for name, part in zip(names, columns)])
+    for name, part in zip(names, columns):
         found[name] = part
     return found

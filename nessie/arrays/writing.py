@@ -84,10 +84,9 @@ class Writer:
                 return operations.distinct(held)
             case "sort", body:
                 return operations.ordered(self.body(body) if body is not None else None, held, self.fresh)
-            case "select", Seen() as body:
-                asked = Statements(self.module, body)
-                return operations.selected(lambda x: asked.true(self.body(body)([x]), body.written.tree), held,
-                                           self.fresh)
+            case "select", Seen() as test:
+                asked, made = Statements(self.module, test), self.body(test)
+                return operations.selected(lambda x: asked.true(made([x]), test.written.tree), held, self.fresh)
             case "scan", Seen() as body:
                 identity = self.made(node.identity)
                 assert identity is not None

@@ -58,8 +58,6 @@ class Bodies:
         else:
             head = [f"{pad}{i} = 0", f"{pad}while {i} < {self.rng.randint(1, 6)} and {self.bool(1)}:",
                     f"{pad}    {i} += 1"]
-            fixed = [name for name in self.ints]
-            self.ints = fixed
             body = self.block(self.rng.randint(1, 3), depth + 1, True)
         self.ints, self.floats = known
         return [*head, *body]

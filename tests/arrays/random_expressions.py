@@ -63,7 +63,7 @@ class Expressions:
                 kept = [bool(v > k) for v in x.tolist()]
                 self.add(a.select(lambda v: v > k), x[kept])
             case 6 if x.ndim == 1:
-                self.add(a.prefix_sum(), np.cumsum(x) if x.size else np.cumsum(x))
+                self.add(a.prefix_sum(), np.cumsum(x))
             case 7 if x.ndim == 1 and x.dtype.kind != "b":
                 self.add(a.sort(), np.sort(x))
             case 8 if x.ndim == 1:

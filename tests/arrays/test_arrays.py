@@ -89,6 +89,9 @@ def test_zip(shape: tuple[int, ...], target: str) -> None:
     found = zipped.evaluate(target).to_numpy()
     assert np.array_equal(found["f0"], a.reshape(found.shape)) and np.array_equal(found["f1"], (b + 1))
     inner = nessie.array(a).zip(zipped)
+    found = inner.evaluate(target).to_numpy()
+    assert np.array_equal(found["f1"]["f1"], b + 1) and np.array_equal(found["f0"], a.reshape(found.shape))
+    inner = nessie.array(a).zip(zipped)
     same(inner.map(lambda p: p[0] + p[1][0] * p[1][1]), a + a * (b + 1), target)
 
 

@@ -32,7 +32,8 @@ def alike(found: Any, expected: Any) -> bool:
     if isinstance(expected, tuple):
         return len(found) == len(expected) and all(map(alike, found, expected))
     if isinstance(expected, float):
-        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(found) and math.isnan(expected))
+        both = math.isnan(found) and math.isnan(expected)
+        return both or math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
     return bool(found == expected)
 
 

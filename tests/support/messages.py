@@ -117,6 +117,7 @@ VAGUE = {
 
 # Why the page has no example of these: of a file, or of a message.
 PYTHON = "is told to Python programs, beside the rest of what they see in tests/api/test_python_*.py"
+ARRAYS = "is told to Python programs, beside what tests/golden/arrays/refused.txt shows"
 FORMS = "what is wrong in the text of a form is for who works on the compiler; the page has two examples"
 MACHINE = "depends on the machine: the page tells of it in words"
 HOLDS_NOT = "another message tells it: this one is for what comes without a place in a file, or never"
@@ -136,6 +137,9 @@ NO_EXAMPLES = {
         "values/arguments", "values/awkward_arrays", "calls", "values/datatypes", "values/device", "function",
         "values/graphs", "values/lists", "magics", "values/numpy_arrays", "options", "parameters", "program",
         "values/results", "values/sequences", "values/tables", "values/taking", "views")), PYTHON),
+    **dict.fromkeys((f"nessie/arrays/{name}.py" for name in (
+        "array", "protocols", "sections", "values", "bodies/expressions", "bodies/functions", "bodies/outside",
+        "bodies/sequences", "bodies/source", "bodies/statements")), ARRAYS),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/session/profile.py", "nessie/session/variables.py", "nessie/session/with_values.py"),
                     COUNTING),

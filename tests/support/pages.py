@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import linecache
 import os
 import re
 import shlex
@@ -171,7 +172,9 @@ class Reader:
 
     def python(self, block: Block, page: str) -> None:
         with contextlib.redirect_stdout(io.StringIO()) as told:
-            exec(compile(block.text, "page", "exec"), self.names)
+            name = f"page-{block.start}"            # its lines are known, as those of a notebook's cells
+            linecache.cache[name] = len(block.text), None, block.text.splitlines(True), name
+            exec(compile(block.text, name, "exec"), self.names)
             for line in block.text.splitlines():
                 value = VALUE.match(line)
                 if value and is_expression(value[1]):

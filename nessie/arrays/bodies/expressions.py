@@ -327,6 +327,8 @@ class Expressions:
             self.refuse(node.func, f"{ast.unparse(node.func)[:40]} is no function that is known here")
         if any([isinstance(argument, ast.Starred) for argument in node.args]):
             self.refuse(node, "arguments are given one by one here")
+        if function is builtins.print:
+            self.refuse(node, "print cannot be in a body: elements are computed in any order")
         if isinstance(function, Seen):
             return self.call_of_body(node, function, env)
         if isinstance(function, type) and (record := outside.record_of(function)):
@@ -416,7 +418,7 @@ class Expressions:
     def record(self, node: ast.Call, record: Items, env: Env) -> Made:
         """A NamedTuple or dataclass, made of its attributes."""
         given = dict(zip(record.names, node.args)) | {word.arg: word.value for word in node.keywords}
-        if [*given] != [*record.names] and set(given) != set(record.names) or len(node.args) > len(record.names):
+        if ([*given] != [*record.names] and set(given) != set(record.names)) or len(node.args) > len(record.names):
             self.refuse(node, f"{record.make.__name__} has the attributes {', '.join(record.names)}")
         items = [self.convert(self.value(given[n], env), kind, given[n]) for n, kind in zip(record.names, record.items)]
         return Made(together(items), record)

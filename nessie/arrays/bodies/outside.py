@@ -70,7 +70,9 @@ def see(function: Any) -> Seen:
 
 def describe(value: Any) -> str:
     name = getattr(value, "__name__", None)
-    return f"{name}, which is written in C" if callable(value) and name else f"a value of the class {type(value).__name__}"
+    if callable(value) and name:
+        return f"{name}, which is written in C"
+    return f"a value of the class {type(value).__name__}"
 
 
 def contents(cell: Any) -> Any:

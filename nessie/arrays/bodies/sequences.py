@@ -34,9 +34,11 @@ class Sequences(Expressions):
     # Elements and slices ------------------------------------------------------------------------
 
     def subscript(self, node: ast.expr, inner: ast.expr, index: ast.expr, env: Env) -> Made:
-        base, indices = inner, [index]
+        base: ast.expr = inner
+        indices = [index]
         while isinstance(base, ast.Subscript):
-            base, indices = base.value, [base.slice, *indices]
+            indices = [base.slice, *indices]
+            base = base.value
         if isinstance(base, ast.Name) and isinstance(window := env.get(base.id), Window):
             return self.neighbour(node, window, indices)
         made = self.value(inner, env)
@@ -55,9 +57,10 @@ class Sequences(Expressions):
         if not isinstance(made.kind, Rows):
             self.refuse(node, f"{shown(made.kind)} has no elements")
         span = self.span(node)
-        if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) and isinstance(index.operand, ast.Constant):
+        constant = constant_int(index)
+        if constant is not None and constant < 0:
             v = self.fresh("v")
-            last = binary("-", syntax.Unary("#", name(v)), self.value(index.operand, env).exp)
+            last = binary("-", syntax.Unary("#", name(v)), number(-constant))
             return Made(let([v], made.exp, syntax.Index(name(v), last, span=span)), made.kind.element)
         at = self.value(index, env)
         if at.kind not in (INT, BOOL):
@@ -214,7 +217,7 @@ class Sequences(Expressions):
         if how in ("min", "max"):
             return self.extreme(node, how, given)
         if how in ("any", "all"):
-            result = syntax.Bool(how == "all") if not given else None
+            result: syntax.Exp | None = syntax.Bool(how == "all") if not given else None
             for made in reversed(given):
                 test = self.true(made, node)
                 result = test if result is None else \

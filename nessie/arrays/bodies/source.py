@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
 
@@ -136,6 +136,7 @@ def holds_all(tree: Function, code: CodeType) -> bool:
 
 def positions(code: CodeType) -> Iterator[tuple[int, int]]:
     """Yield where the code's instructions begin: lines and columns."""
-    for line, _, column, _ in code.co_positions():
+    found: Iterable[tuple[int | None, ...]] = getattr(code, "co_positions", tuple)()
+    for line, _, column, _ in found:
         if line is not None and column is not None:
             yield line, column

@@ -87,7 +87,8 @@ class Statements(Sequences):
                 old = env[changed]
                 assert isinstance(old, Made)
                 shape = ast.copy_location(ast.BinOp(ast.Name(changed), op, value), first)
-                return self.assigned_to(first.target, self.arithmetic(shape, op, old, self.value(value, env)), env, then)
+                new = self.arithmetic(shape, op, old, self.value(value, env))
+                return self.assigned_to(first.target, new, env, then)
             case ast.If():
                 return self.branch(first, env, loop, then)
             case ast.For(orelse=[]):
@@ -289,12 +290,9 @@ class Statements(Sequences):
                       begin: Callable[[Env], Env], steps: dict[str, Callable[[Env], Made]]) -> syntax.FunctionDef:
         """The loop's function for these kinds of its state, which it widens to those that a round gives."""
         names = [*kinds, *([RESULT] if result else [])]
-        counters = {n: made_in(env, n).exp for n in steps}
-        parameters = {n: counters[n].name if n in counters else self.fresh(n.strip("#"))     # type: ignore[attr-defined]
-                      for n in names}
+        parameters = {n: name_of(env, n) if n in steps else self.fresh(n.strip("#")) for n in names}
         fixed = {n: made_in(env, n) for n in free}
-        bound = {n: made.exp.name if n.startswith("#") else self.fresh(n)                 # type: ignore[attr-defined]
-                 for n, made in fixed.items()}
+        bound = {n: name_of(env, n) if n.startswith("#") else self.fresh(n) for n in free}
         inner: dict[str, Value] = {n: value for n, value in env.items() if isinstance(value, Window)}
         inner |= {n: Made(name(bound[n]), fixed[n].kind) for n in free}
         inner |= {n: Made(name(parameters[n]), kind) for n, kind in kinds.items()}
@@ -357,6 +355,13 @@ def made_in(env: Env, of: str) -> Made:
     made = env[of]
     assert isinstance(made, Made)
     return made
+
+
+def name_of(env: Env, of: str) -> str:
+    """The name that something is bound to."""
+    exp = made_in(env, of).exp
+    assert isinstance(exp, syntax.Name)
+    return exp.name
 
 
 def kind_in(env: Env, of: str) -> Kind:

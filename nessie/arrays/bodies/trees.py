@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Items, Kind, Rows
 from nessie.base.names import Names
@@ -75,7 +76,11 @@ def all_of(conditions: Iterable[syntax.Exp]) -> syntax.Exp:
 
 def at(exp: syntax.Exp, span: Span) -> syntax.Exp:
     """Return the expression with this place, if it has none."""
-    return exp if exp.span is not None else replace(exp, span=span)
+    if exp.span is not None:
+        return exp
+    placed: Any = replace(exp, span=span)
+    found: syntax.Exp = placed
+    return found
 
 
 def item(made: Made, number: int, fresh: Fresh) -> Made:
@@ -130,7 +135,7 @@ def zero(kind: Kind) -> syntax.Exp:
             return syntax.Empty(type_of(element))
         case Grid():
             return zero(kind.rows)
-    return {INT: syntax.Number(0), FLOAT: syntax.Number(0.0), BOOL: syntax.Bool(False)}[str(kind)]
+    return syntax.Bool(False) if kind == BOOL else syntax.Number(0.0 if kind == FLOAT else 0)
 
 
 def type_of(kind: Kind) -> syntax.TypeExp:

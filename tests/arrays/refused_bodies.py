@@ -1,0 +1,214 @@
+"""Bodies and calls that are refused, each a function of no arguments that raises. Their names are the sections of the
+golden file, in order."""
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+import nessie
+
+A = nessie.array([1, 2, 3])
+M = nessie.array([[1, 2], [3, 4]])
+F = nessie.array([1.5, 2.5])
+ROWS = nessie.nest([[1, 2], [3]])
+TEXT, TABLE = "text", {"a": 1}
+
+
+def changes(x):
+    x[0] = 1
+    return x
+
+
+def with_print(x):
+    print(x)
+    return x
+
+
+def opens(x):
+    with open("f") as file:
+        return x
+
+
+def tries(x):
+    try:
+        return 1 // x
+    except ZeroDivisionError:
+        return 0
+
+
+def yields(x):
+    yield x
+
+
+def raises(x):
+    raise ValueError
+
+
+def asserts(x):
+    assert x > 0
+    return x
+
+
+def imports(x):
+    import math
+    return math.sqrt(x)
+
+
+def sometimes(x):
+    if x > 1:
+        return x
+
+
+def nothing(x):
+    return
+
+
+def two_kinds(x):
+    if x > 1:
+        return x
+    return (x, x)
+
+
+def unset(x):
+    if x > 1:
+        y = 2
+    return y
+
+
+def changing_kind(x):
+    y = 0
+    for i in range(3):
+        y = (y, i)
+    return y
+
+
+def endless(x):
+    while True:
+        x += 1
+    return x
+
+
+def inner(x):
+    def g(y):
+        return y
+    return g(x)
+
+
+def global_(x):
+    global TEXT
+    return x
+
+
+def matched(x):
+    match x:
+        case 1:
+            return 2
+    return x
+
+
+def looped_else(x):
+    for i in range(3):
+        x += i
+    else:
+        x = 0
+    return x
+
+
+def two(x, y):
+    return x + y
+
+
+def calls_wrong(x):
+    return two(x)
+
+
+def step_of_range(x):
+    for i in range(0, 9, x):
+        x += i
+    return x
+
+
+def all_of(*xs):
+    return xs
+
+
+REFUSED: dict[str, Any] = {
+    "a change of an element": lambda: A.map(changes),
+    "print": lambda: A.map(with_print),
+    "open": lambda: A.map(opens),
+    "try": lambda: A.map(tries),
+    "yield": lambda: A.map(yields),
+    "raise": lambda: A.map(raises),
+    "assert": lambda: A.map(asserts),
+    "import": lambda: A.map(imports),
+    "a path without a result": lambda: A.map(sometimes),
+    "a return of nothing": lambda: A.map(nothing),
+    "results of two kinds": lambda: A.map(two_kinds),
+    "a name that is not set": lambda: A.map(unset),
+    "a name whose kind changes": lambda: A.map(changing_kind),
+    "a loop without an end": lambda: A.map(endless),
+    "a function inside": lambda: A.map(inner),
+    "global": lambda: A.map(global_),
+    "match": lambda: A.map(matched),
+    "the else of a loop": lambda: A.map(looped_else),
+    "a call with too few arguments": lambda: A.map(calls_wrong),
+    "the step of a range": lambda: A.map(step_of_range),
+    "any number of arguments": lambda: A.map(all_of),
+    "a string": lambda: A.map(lambda x: "a"),
+    "a formatted string": lambda: A.map(lambda x: f"{x}"),
+    "a string from outside": lambda: A.map(lambda x: TEXT),
+    "a dict": lambda: A.map(lambda x: {"a": x}),
+    "a dict from outside": lambda: A.map(lambda x: TABLE["a"]),
+    "a name that does not exist": lambda: A.map(lambda x: x + missing),         # noqa: F821
+    "an int of more than 64 bits": lambda: A.map(lambda x: x + 9223372036854775808),
+    "None": lambda: A.map(lambda x: None),
+    "in": lambda: A.map(lambda x: x in (1, 2)),
+    "is": lambda: A.map(lambda x: x is None),
+    "elements of a number": lambda: A.map(lambda x: x[0]),
+    "an attribute of a number": lambda: A.map(lambda x: x.real),
+    "a method of a number": lambda: A.map(lambda x: x.bit_length()),
+    "a comprehension over a number": lambda: A.map(lambda x: [y for y in x]),
+    "two fors in a comprehension": lambda: ROWS.map(lambda row: [x * y for x in row for y in row]),
+    "a slice with a step": lambda: ROWS.map(lambda row: row[::2]),
+    "a method that rows do not have": lambda: ROWS.map(lambda row: row.median()),
+    "an item that a tuple does not have": lambda: A.zip(A).map(lambda p: p[2]),
+    "items of two kinds by a computed index": lambda: A.zip(A > 1).map(lambda p: p[p[0]]),
+    "bits of a float": lambda: F.map(lambda x: x & 1),
+    "a matrix product": lambda: A.map(lambda x: x @ x),
+    "an assignment in an expression": lambda: A.map(lambda x: (y := x) + 1),
+    "a function of C as a body": lambda: A.map(abs),
+    "a function as a value": lambda: A.map(lambda x: two),
+    "a function that no body has": lambda: A.map(lambda x: np.linalg.norm(x)),
+    "a comparison of tuples": lambda: A.zip(A).map(lambda p: p < (1, 2)),
+    "a call with other arguments": lambda: A.map(lambda x, y: x),
+    "arrays of other shapes": lambda: A + nessie.array([1, 2]),
+    "offsets of other dimensions": lambda: M.stencil([-1, 1], 0, lambda v: v[-1]),
+    "a neighbour that is none": lambda: A.stencil([-1, 1], 0, lambda v: v[0]),
+    "a neighbour that is computed": lambda: A.stencil([-1, 1], 0, lambda v: v[v[1]]),
+    "neighbours as a whole": lambda: A.stencil([-1, 1], 0, lambda v: v),
+    "too many neighbours": lambda: A.stencil([-1, 0, 1], 0, lambda a, b: a + b),
+    "an outside of another kind": lambda: A.stencil([-1, 1], (1, 2), lambda v: v[-1]),
+    "a reduction of nothing": lambda: nessie.array(np.empty(0)).reduce(lambda x, y: x * y),
+    "a reduction that gives another kind": lambda: A.reduce(lambda x, y: (x, y)),
+    "a sum of tuples": lambda: A.zip(A).sum(),
+    "an order of tuples": lambda: A.zip(A).sort(),
+    "select in two dimensions": lambda: M.select(lambda x: x > 1),
+    "a change of an array": lambda: operator.setitem(A, 0, 1),
+    "the truth of an array": lambda: bool(A > 1),
+    "the number of an array": lambda: float(A),
+    "rows of several lengths": lambda: nessie.array([[1], [1, 2]]),
+    "an array of objects": lambda: nessie.array(np.array([object()])),
+    "an array of texts": lambda: nessie.array(["a", "b"]),
+    "a masked array": lambda: nessie.array(np.ma.masked_array([1, 2], [True, False])),
+    "an int that no array holds": lambda: nessie.array([2 ** 70]),
+    "five dimensions": lambda: nessie.array(np.zeros((1, 1, 1, 1, 1))),
+    "a negative shape": lambda: nessie.pnew(-1, lambda i: i),
+    "a function without a text": lambda: A.map(eval("lambda x: x + 1")),
+    "an element beyond the end": lambda: A.map(lambda i: np_table[i]).evaluate(),
+    "a division by zero": lambda: A.map(lambda x: 10 // (x - 2)).evaluate(),
+    "NumPy's function that arrays do not have": lambda: np.linalg.norm(A),
+    "an explanation of what is computed": lambda: nessie.array([1]).explain(),
+}
+np_table = np.array([5, 6])

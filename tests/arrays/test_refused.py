@@ -1,0 +1,30 @@
+"""What is refused, and how it is told: with the user's own line, and what to write instead. Nothing is lost by it."""
+from __future__ import annotations
+
+import pytest
+from paths import ROOT
+from refused_bodies import REFUSED, A
+
+import nessie
+
+GOLDEN = ROOT / "tests" / "golden" / "arrays" / "refused.txt"
+
+
+def told(name: str) -> str:
+    with pytest.raises(nessie.NessieError) as failed:
+        REFUSED[name]()
+    return f"# {name}\n{failed.value}\n"
+
+
+def test_what_is_refused_says_so(update_golden: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    found = "\n".join(map(told, REFUSED))
+    if update_golden:
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(found, "utf-8")
+    assert found == GOLDEN.read_text("utf-8")
+    assert len(REFUSED) >= 40 and "Traceback" not in found and "internal error" not in found
+
+
+def test_arrays_survive() -> None:
+    assert (A + 1).tolist() == [2, 3, 4]

@@ -1,0 +1,142 @@
+"""Host sections give what their functions give, called as they are: each operation then runs by itself."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from amounts import PROFILE
+
+import nessie
+from nessie.arrays.array import Array
+
+TARGETS = ("cpu", "reference") if PROFILE == "quick" else ("cpu", "reference", "cudasim")
+WEIGHTS = np.array([2, 3, 5])
+
+
+@nessie.host_section
+def slide(arr):
+    """The host section of the paper's slides."""
+    for i in range(10):
+        if arr.sum() % 2 == 0:                      # noqa: SIM108
+            arr = arr.map(lambda i: i + 1)
+        else:
+            arr = arr.map(lambda i: i + 2)
+        arr = arr.map(lambda i: i + 3)
+    return arr
+
+
+@nessie.host_section
+def settle(a, limit):
+    rounds = 0
+    while a.sum() < limit and rounds < 50:
+        a = a.stencil([-1, 0, 1], 1, lambda v: v[-1] - v[0] + 7)
+        rounds += 1
+    return a, rounds
+
+
+@nessie.host_section
+def grow(a, most):
+    """Ints become floats on one path."""
+    n = 0
+    while n < 6:
+        n += 1
+        if a.max() > most:
+            a = a / 2
+            continue
+        a = a * 3
+        if a.sum() > 1000:
+            break
+    return a, n
+
+
+@nessie.host_section
+def many(a, b):
+    c = np.sqrt(abs(a)) + b * 2
+    small = c.select(lambda x: x < 10).sort()
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * WEIGHTS[k % 3]
+    return c, small, total, a.zip(b).map(lambda p: p[0] - p[1]).reduce(lambda x, y: max(x, y), -99.0), (a > 1).any()
+
+
+@nessie.host_section
+def table(n):
+    t = nessie.pnew((n, n + 1), lambda ij: ij[0] * 10 + ij[1])
+    return t, t.flatten().prefix_sum(), t.shape
+
+
+def step(a):
+    return a.map(lambda x: x + 1)
+
+
+@nessie.host_section
+def helped(a):
+    for _ in range(3):
+        a = step(a)
+    return a.unique()
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    return np.asarray(value.to_numpy()).tolist() if isinstance(value, Array) else value
+
+
+def alike(found: Any, expected: Any) -> bool:
+    if isinstance(expected, tuple | list):
+        return len(found) == len(expected) and all(map(alike, found, expected))
+    return bool(found == expected or abs(found - expected) < 1e-12 * abs(expected))
+
+
+CALLS = {
+    "slide": (slide, [[10, 20, 30, 40, 50, 60]]), "slide of one": (slide, [[1]]),
+    "settle": (settle, [[1, 2, 3, 4], 20]), "settle of none": (settle, [np.zeros(0, np.int64), 5]),
+    "grow": (grow, [[1, 2, 3], 10]), "grow soon": (grow, [[500], 900]),
+    "many": (many, [[4.0, -9.0, 2.25, 16.0], [1.0, 2.0, 3.0, 4.0]]), "table": (table, [3]),
+    "helped": (helped, [[1, 1, 2]])}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_section_gives_what_its_function_gives(call: str, target: str) -> None:
+    section, given = CALLS[call]
+    found = plain(section(*given, target=target))
+    arrays = [nessie.array(one) if isinstance(one, list | np.ndarray) else one for one in given]
+    expected = plain(section.function(*arrays))
+    assert alike(found, expected), (found, expected)
+
+
+def test_the_slide() -> None:
+    assert slide([10, 20, 30, 40, 50, 60]).tolist() == [50, 60, 70, 80, 90, 100]
+
+
+def test_each_path_is_one_fused_map() -> None:
+    """At most four kernels: the sum, and a map for each path."""
+    slide([1, 2])
+    (compiled,) = slide.kept.values()
+    text = str(compiled.program.section.kernels([1, 2]))
+    assert text.count("\nkernel ") + text.startswith("kernel ") <= 4
+
+
+def test_other_values_compile_nothing() -> None:
+    settle([1, 2], 3)
+    before = len(settle.kept)
+    settle([5, 6, 7], 100)
+    assert len(settle.kept) == before
+
+
+def test_what_is_refused() -> None:
+    @nessie.host_section
+    def strange(a):
+        return a.transform(lambda x: x)
+    with pytest.raises(nessie.NessieError, match="arrays have no transform"):
+        strange([1])
+
+    @nessie.host_section
+    def undecided(a):
+        if a > 1:
+            return a
+        return a + 1
+    with pytest.raises(nessie.NessieError, match="neither true nor false"):
+        undecided([1])
