@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -57,7 +58,7 @@ SIZES = {"cuda": 1 << 28, "cudasim": 5000}      # elements, unless told otherwis
 WARM = 2                                        # runs that nobody times
 SEED = 1
 MISUSED = 2
-PATIENCE, SHOWN_AFTER = 3600, 300               # seconds: for all tests; for one, until it is shown where it is
+PATIENCE, SHOWN_AFTER = 1200, 300               # seconds: for all tests; for one, until it is shown where it is
 ELEMENT = 8                                     # bytes
 BY_DRIVER = "copy by the driver"
 TITLES = ("workload", "n", "kernels", "Nessie ms", "moved MB", "GB/s", "of copy", "in kernels", "of copy")
@@ -162,19 +163,22 @@ def pytest_on(target: str, *options: str) -> list[str]:
 
 
 def run_tests(options: argparse.Namespace) -> tuple[bool, str]:
-    """Runs them in a process of their own: have they passed? And pytest's last line."""
+    """Runs them in a process of their own, whose processes end with it: have they passed? And pytest's last line."""
     command = pytest_on(options.target, "-o", f"faulthandler_timeout={SHOWN_AFTER}",
                         *(["-k", options.tests] if options.tests else []))
     last = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
-                          env={**os.environ, "NESSIE_TESTS": "ci"}) as tests:
+                          start_new_session=True, env={**os.environ, "NESSIE_TESTS": "ci"}) as tests:
         assert tests.stdout is not None
-        alarm = Timer(PATIENCE, tests.kill)
+        alarm = Timer(PATIENCE, os.killpg, (tests.pid, signal.SIGKILL))
         alarm.start()
         try:
             for line in tests.stdout:
                 print(line, end="", flush=True)
                 last = line.strip(" =\n") or last
+        except KeyboardInterrupt:
+            os.killpg(tests.pid, signal.SIGKILL)
+            raise
         finally:
             alarm.cancel()
     passed = tests.returncode == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -120,6 +121,17 @@ def test_what_is_wrong_is_told(change: dict[str, Any], told: str, monkeypatch: p
     assert told in out
     reduce = next(line for line in out.splitlines() if line.startswith("reduce "))
     assert float(cells(reduce)[3]) > 0
+
+
+def test_tests_that_hang_end_with_what_they_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of theirs would stay at work on the GPU while it is measured."""
+    child = "import time; print('child', flush=True); time.sleep(60)"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    monkeypatch.setattr(gpu, "pytest_on", lambda *_: [sys.executable, "-c", code])
+    monkeypatch.setattr(gpu, "PATIENCE", 1)
+    began = time.monotonic()
+    assert gpu.run_tests(gpu.parsed_options(["--target", "cudasim"])) == (False, "failed, pytest's status is -9: child")
+    assert time.monotonic() - began < 30
 
 
 @CXX
