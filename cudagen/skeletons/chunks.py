@@ -106,19 +106,26 @@ def first_element(code: Code, chunks: Chunks, chunk: loops.Exp) -> loops.Exp:
 
 def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[[loops.Exp], None],
                     elements: Callable[[loops.Exp, loops.Exp, loops.Exp, loops.Exp], None],
-                    end: Callable[[loops.Exp], None]) -> None:
-    """begin(s), then elements(low, high, s, start) for those of it here, then end(s) if s ends here."""
+                    end: Callable[[loops.Exp], None],
+                    beside: Callable[[Bounds, loops.Exp, list[loops.Stmt]], None] | None = None) -> None:
+    """begin(s), then elements(low, high, s, start) for those of it here, then end(s) if s ends here; or what `beside`
+    makes of these statements, given how bounds are walked and s."""
     segment = loops.Name(code.fresh("s"))
     bounds = bounds_walked(code, root, part.s0)
     with code.block() as statements:
         start, stop = bounds(segment)
-        begin(segment)
-        low, high = (start, stop) if part.whole else (op("max", start, part.i0), op("min", stop, part.i1))
-        elements(low, high, segment, start)
-        with code.block() as ending:
-            end(segment)
-        if ending:
-            code.statements += ending if part.whole else [loops.If(op("<", segment, part.s1), tuple(ending))]
+        with code.block() as alone:
+            begin(segment)
+            low, high = (start, stop) if part.whole else (op("max", start, part.i0), op("min", stop, part.i1))
+            elements(low, high, segment, start)
+            with code.block() as ending:
+                end(segment)
+            if ending:
+                code.statements += ending if part.whole else [loops.If(op("<", segment, part.s1), tuple(ending))]
+        if beside is None:
+            code.statements += alone
+        else:
+            beside(bounds, segment, alone)
     beyond = part.s1 if part.whole else op("min", op("+", part.s1, integer(1)), code.size(root.segments))
     code.add(loops.For(segment.name, part.s0, beyond, tuple(statements)))
 
@@ -130,7 +137,7 @@ def bounds_walked(code: Code, root: ir.Segmented, first: loops.Exp) -> Bounds:
     """Where segments start and stop, in a loop over them that begins with segment `first`. A closed length is less to
     compute than a start is: each segment starts where the one before it stops."""
     if isinstance(root, ir.Nested):
-        return RowsWalked(code, root, first, partial(position, code)).bounds
+        return RowsWalked(code, root, first, partial(position, code))
     if isinstance(root, ir.Closed):
         begins = code.var("start", "int", integer(0))
         ends = code.var("stop", "int", start_of(code, root, first))

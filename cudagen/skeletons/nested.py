@@ -44,7 +44,7 @@ class RowsWalked:
         assert not isinstance(self.space.rows, ir.Flat)
         return self.position(start_at(self.space.rows, SEGMENT), {SEGMENT.name: row})
 
-    def bounds(self, segment: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
+    def __call__(self, segment: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
         """Where the segment, which is the next one, starts and stops."""
         code = self.code
         with code.block() as later:
@@ -53,22 +53,24 @@ class RowsWalked:
             code.add(loops.Set(self.stop, self.row_start(op("+", loops.Name(self.row), integer(1)))))
         code.add(loops.While(op("<=", loops.Name(self.stop), segment), tuple(later)))
         row, row_start, start, stop = [loops.Name(name) for name in (self.row, self.start, self.begins, self.ends)]
-        self.find_again(segment, row, row_start)
+        rows_known(code, self.space, self.position, segment, row, row_start)
         place = code.let_int("place", op("-", segment, row_start))
         length = self.position(within(self.space.lengths, 0), {ROW.name: row, PLACE.name: place})
         code.add(loops.Set(self.begins, stop))
         code.add(loops.Set(self.ends, op("+", start, length)))
         return start, stop
 
-    def find_again(self, segment: loops.Exp, row: loops.Exp, begins: loops.Exp) -> None:
-        """Let the row and its start be known by the expressions that search for them: of a guess that is right, the row
-        is made, be it in the one piece or in the other."""
-        parts, found = row_in_parts(self.space.rows, SEGMENT, searched())
-        known = {SEGMENT.name: segment}
-        for name, exp in parts:
-            known[name] = begins if name.startswith("#begin") else row
-            self.code.once[self.position(exp, known)] = Value(known[name], "int")
-        self.code.once[self.position(found, known)] = Value(row, "int")
+
+def rows_known(code: Code, space: ir.Nested, position: Position, segment: loops.Exp, row: loops.Exp,
+               begins: loops.Exp) -> None:
+    """Let the segment's row, and where that begins, be known by the expressions that search for them: of a guess that
+    is right, the row is made, be it in the one piece or in the other."""
+    parts, found = row_in_parts(space.rows, SEGMENT, searched())
+    known = {SEGMENT.name: segment}
+    for name, exp in parts:
+        known[name] = begins if name.startswith("#begin") else row
+        code.once[position(exp, known)] = Value(known[name], "int")
+    code.once[position(found, known)] = Value(row, "int")
 
 
 def searched() -> Fresh:

@@ -3,6 +3,8 @@
     walk            begins here: the phases of a kernel
     segments        one chunk: its elements, and what happens at the ends of segments
     lanes           the order in which elements of a block are added up
+    neighbours      segments of a nest's row that are summed together
+    alike           what they have in common
     interiors       the border of a walk and its interior, each with its own code
     tables          REDUCE_BY_INDEX on several threads
     alone           all phases in one, where there is one chunk

@@ -1,12 +1,15 @@
 """One chunk of the CPU's walk: its elements and, where there are segments, what happens at their ends."""
 from __future__ import annotations
 
+from functools import partial
+
 from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.walk import Step
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.walk import statements as inside
 from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk, span, start_of
 from nessie.cudagen.skeletons.cpu.lanes import elements
+from nessie.cudagen.skeletons.cpu.neighbours import Neighbours
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.cudagen.skeletons.states import State, assign, identity, keep
@@ -14,8 +17,9 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.selection import selection
 
 
-def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> Span | None:
-    """The chunk's elements and, where there are segments, their beginnings and ends."""
+def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp, together: Neighbours | None = None
+               ) -> Span | None:
+    """The chunk's elements and, where there are segments, their beginnings and ends; neighbours `together`, if so."""
     code = run.code
     if isinstance(chunks.root, ir.Flat):
         run.first, beyond = chunks.bounds(code, chunk)
@@ -28,9 +32,13 @@ def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -> 
         start = start_of(code, chunks.root, part.s0)
         unfinished = code.let_int("unfinished", op("select", op("<", start, part.i0), part.s0, integer(-1)))
     with code.block() as walked:
+        beside = None
+        if together is not None:
+            together.begin(part)
+            beside = partial(together.walk, part, partial(segment_results, kernel, run))
         segmented_chunk(code, chunks.root, part, lambda s: run.segment(s, prologue=True),
                         lambda low, high, s, start: elements(run, low, high, s, start),
-                        lambda s: segment_end(kernel, run, chunk, s, unfinished))
+                        lambda s: segment_end(kernel, run, chunk, s, unfinished), beside)
     if isinstance(chunks.root, ir.Irregular) and run.writing and (empty := empty_segments(kernel, run, chunk, part)):
         code.add(loops.If(op("==", part.i0, part.i1), empty, tuple(walked)))
     else:
@@ -56,7 +64,7 @@ def segment_end(kernel: Kernel, run: Sweep, chunk: loops.Exp, segment: loops.Exp
     if run.writing:
         survivors_offsets(kernel, run, segment)
         with code.block() as complete:
-            results(kernel, run, segment, {s.name: run.now(s) for s in segment_states(kernel)})
+            segment_results(kernel, run, segment)
         if segment_states(kernel) and unfinished is not None:
             with code.block() as later:
                 for state in segment_states(kernel):
@@ -83,6 +91,11 @@ def segment_states(kernel: Kernel) -> list[State]:
 def segmented_filters(kernel: Kernel) -> list[tuple[Step, str]]:
     return [(step, offsets) for step in kernel.walk.steps if (selected := selection(step.bind))
             for offsets in selected.offsets if offsets in kernel.walk.stored]
+
+
+def segment_results(kernel: Kernel, run: Sweep, segment: loops.Exp) -> None:
+    """The results of a segment that has begun and ended here."""
+    results(kernel, run, segment, {s.name: run.now(s) for s in segment_states(kernel)})
 
 
 def results(kernel: Kernel, run: Sweep, segment: loops.Exp, totals: dict[str, tuple[Value, ...]]) -> None:

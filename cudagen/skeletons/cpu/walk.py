@@ -34,6 +34,7 @@ from nessie.cudagen.skeletons.chunks import (
 from nessie.cudagen.skeletons.cpu.alone import plan_alone
 from nessie.cudagen.skeletons.cpu.finish import finish
 from nessie.cudagen.skeletons.cpu.lanes import elements, rounds, use_lanes
+from nessie.cudagen.skeletons.cpu.neighbours import neighbours
 from nessie.cudagen.skeletons.cpu.segments import walk_chunk
 from nessie.cudagen.skeletons.cpu.tables import chains, chains_here, choose_tables, join_tables, table_buffers
 from nessie.cudagen.skeletons.elements import Sweep, kept_of, position_of, rank_of, states_of, told_by
@@ -253,7 +254,8 @@ def sweep(kernel: Kernel, chunks: Chunks) -> None:
     run = kernel.sweep(begun(kernel), list(kernel.states.values()), all_steps(kernel))
     run.told = told_by_summary(kernel)
     use_lanes(run, [state for state in kernel.states.values() if state.kind != "carry"])
-    chunk_by_chunk(kernel, run, chunks, lambda chunk: walk_chunk(kernel, run, chunks, chunk))
+    together = neighbours(run, chunks.root)
+    chunk_by_chunk(kernel, run, chunks, lambda chunk: walk_chunk(kernel, run, chunks, chunk, together))
 
 
 def sweep_of_kept(kernel: Kernel, chunks: Chunks, summarised: Sweep) -> None:
