@@ -12,18 +12,23 @@ Floats round at each addition, so the order makes the bits. This one depends on 
 compiler's choice: the lanes do not depend on each other, so that LLVM may compute them together, and cannot tell the
 difference. Fewer than sixteen elements are added from left to right.
 
+Of rows that are many elements together, what is read where these lie is asked for in advance: processors foresee the
+next lines of memory, but none in another page, and the vectors of a row begin anywhere in a line, so that each waits
+for two. Offsets say where irregular rows lie: those have their own way (cudagen.cpu.rewrites.rows_ahead).
+
 A state is joined in lanes if its operator commutes, unless it has one exact operation for each component (a maximum, a
 sum of ints), which LLVM joins by itself; all else is combined in order, element by element, in the same loops. Where no
 state rounds, few elements are not worth the lanes.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.walk import SEGMENT
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.walk import expressions, parts, statements
 from nessie.cudagen.skeletons.cpu.interiors import Inner, in_parts, inner_range
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.interiors import interiors
@@ -32,6 +37,8 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 
 LANES = 8                       # a power of two
+AHEAD = 1024                    # elements before one that is asked for
+MANY = 2 ** 20                  # elements that caches near the processor do not hold
 LONG = 64                       # elements that are worth the lanes, where their order makes no bits
 ROUNDED = frozenset({"+", "*"})
 
@@ -94,16 +101,36 @@ def by_lanes(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | N
         for state in summed:
             run.become(state, identity(code, run.tables, state))
 
-    def eight(first: loops.Exp) -> None:
-        with each_lane(run) as lane:
-            run.root(code.let_int("i", op("+", first, lane)), segment, start)
+    asked: list[str] = []
 
-    in_parts(run, low, high, inner, "eight", eight, LANES)
+    def eight(first: loops.Exp) -> None:
+        with code.block() as body, each_lane(run) as lane:
+            index = code.let_int("i", op("+", first, lane))
+            run.root(index, segment, start)
+        code.statements += [loops.Prefetch(array, op("+", first, integer(AHEAD))) for array in asked]
+        code.statements += body
+        asked[:] = arrays_at(index, body)
+
+    with code.block() as plain:
+        in_parts(run, low, high, inner, "eight", eight, LANES)
+    root = run.walk.root
+    if inner is not None or not asked or not isinstance(root, ir.Uniform | ir.Closed | ir.Nested):
+        code.statements += plain
+    else:
+        with code.block() as asking:
+            in_parts(run, low, high, inner, "eight", eight, LANES)
+        code.add(loops.If(op("<=", integer(MANY), code.size(root.total)), tuple(asking), tuple(plain)))
     with each_lane(run):
         totals = [(state, run.now(state)) for state in summed]
         run.lane = None
         for state, total in totals:
             run.accumulate(state, total)
+
+
+def arrays_at(index: loops.Exp, body: Sequence[loops.Stmt]) -> list[str]:
+    """The arrays whose elements the statements load at this index."""
+    return sorted({part.array for s in statements(tuple(body)) for exp in expressions(s) for part in parts(exp)
+                   if isinstance(part, loops.Load) and part.index == index})
 
 
 @contextmanager
