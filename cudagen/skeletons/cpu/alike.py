@@ -1,8 +1,8 @@
-"""What eight lanes that go along together have in common (skeletons.cpu.neighbours): computed once, not in each.
+"""What lanes that go along together have in common (skeletons.cpu.neighbours): computed once, not in each.
 
-    for (lane = 0; lane < 8; lane += 1) {             float a_at = a[k];
-      int at = j + lane;                              if (k < n and j < n and j + 7 < n) {
-      float a_at = a[k];                                for (lane = 0; lane < 8; lane += 1) {
+    for (lane = 0; lane < 16; lane += 1) {            float a_at = a[k];
+      int at = j + lane;                              if (k < n and j < n and j + 15 < n) {
+      float a_at = a[k];                                for (lane = 0; lane < 16; lane += 1) {
       bool test = k < n and at < n;                       sums[lane] = sums[lane] + a_at * b[j + lane];
       if (test) {                                       }
         sums[lane] = sums[lane] + a_at * b[at];  ->   } else {
@@ -28,6 +28,7 @@ from nessie.cudagen.loops.nodes import Exp, If, Let, Load, Name, Op, Set, Stmt, 
 from nessie.cudagen.loops.walk import BODIES, EXPRESSIONS, names, parts, read_names, statements
 from nessie.cudagen.skeletons.cpu.lanes import LANES
 
+TOGETHER = 2 * LANES            # lanes: two vectors
 ALIKE, MOVES = 0, 1             # how a value changes from a lane to the next
 FAILED = "failed"
 
@@ -181,7 +182,7 @@ class Sure:
         """What computes whether they hold in all lanes, and whether they do."""
         before: list[Stmt] = []
         ends: list[dict[Exp, Exp]] = []
-        for at in (0, LANES - 1):
+        for at in (0, TOGETHER - 1):
             needed = self.needed(self.holds)
             ends.append({lane: integer(at), **{Name(let.name): Name(fresh(let.name)) for let in needed}})
             before += [replaced(let, ends[-1]) for let in needed]

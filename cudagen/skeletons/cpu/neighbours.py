@@ -1,11 +1,11 @@
-"""Sums of neighbouring segments in one row of a nest, eight at a time: a lane for each.
+"""Sums of neighbouring segments in one row of a nest, sixteen at a time: a lane for each.
 
     elements of segments j, j+1, ... by k:          a round for each k, in which lane l is at element k - l of its own
 
         j    0 1 2 3 4 5 6 7 8                      for (k = 0; k < most; k += 1) {
         j+1    0 1 2 3 4 5 6 7                        float a_at = a[row_start + k];              alike in all lanes
-        j+2      0 1 2 3 4 5 6                        for (lane = 0; lane < 8; lane += 1) {
-             k ->                                       sums[k % 8 * 8 + lane] = ... + a_at * b[k * n + j + lane];
+        j+2      0 1 2 3 4 5 6                        for (lane = 0; lane < 16; lane += 1) {
+             k ->                                       sums[k % 8 * 16 + lane] = ... + a_at * b[k * n + j + lane];
                                                       }
                                                     }
 
@@ -16,8 +16,8 @@ order, though each of its sums goes down a column; and eight sums do not wait fo
 
 Rounds in which only some lanes have an element test that; those between them go by eights, whose sums are registers.
 What lanes have in common is computed once a round (skeletons.cpu.alike): so some lane must have an element in each,
-which is so where all end in the same round, or have eight elements. The last few segments of a row go alone, and those
-that chunks cut.
+which is so where all end in the same round, or none before the sixteenth. The last few segments of a row go alone, and
+those that chunks cut.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from nessie.cudagen.loops.marks import all_marked
 from nessie.cudagen.loops.nodes import Exp, For, If, Let, Load, Name, Set, Stmt, Store
 from nessie.cudagen.loops.walk import expressions, parts, statements
 from nessie.cudagen.skeletons.chunks import Bounds, Span, position
-from nessie.cudagen.skeletons.cpu.alike import ALIKE, MOVES, Sure, change, changes, split
+from nessie.cudagen.skeletons.cpu.alike import ALIKE, MOVES, TOGETHER, Sure, change, changes, split
 from nessie.cudagen.skeletons.cpu.lanes import LANES, rounds
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.nested import RowsWalked, rows_known
@@ -42,7 +42,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces.rows import PLACE, ROW
 from nessie.lambda_cu.spaces.segments import within
 
-SUMS = LANES * LANES            # eight of each lane
+SUMS = LANES * TOGETHER         # eight of each lane
 WAYS = (0, 1, -1)               # by how many elements each lane is behind the one before it
 
 Ends = Callable[[Exp], None]    # writes what happens at a segment's end
@@ -60,11 +60,11 @@ def neighbours(run: Sweep, root: ir.Space) -> Neighbours | None:
     if not ways:
         return None
     found.way = ways[0]
-    found.sums, found.totals = found.arrays("sums", SUMS), found.arrays("totals", LANES)
-    found.joined = found.arrays("joined", LANES)
-    found.inner = [found.arrays(f"sum{number}", LANES) for number in range(LANES)]
-    found.counts, found.wholes = [run.code.shared(name, "int", LANES) for name in ("counts", "wholes")]
-    found.halves = run.code.shared("least", "int", LANES // 2), run.code.shared("most", "int", LANES // 2)
+    found.sums, found.totals = found.arrays("sums", SUMS), found.arrays("totals", TOGETHER)
+    found.joined = found.arrays("joined", TOGETHER)
+    found.inner = [found.arrays(f"sum{number}", TOGETHER) for number in range(LANES)]
+    found.counts, found.wholes = [run.code.shared(name, "int", TOGETHER) for name in ("counts", "wholes")]
+    found.halves = [run.code.shared(name, "int", TOGETHER // 2) for name in ("least", "most")]
     return found
 
 
@@ -98,7 +98,7 @@ class Place:
 
 @dataclass
 class Neighbours:
-    """Writes the walk of eight segments, each in a lane.
+    """Writes the walk of sixteen segments, each in a lane.
 
     way        by how many elements each lane is behind the one before it
     sums       the arrays that hold the eight sums of each lane, by states
@@ -119,7 +119,7 @@ class Neighbours:
     totals: Arrays = field(default_factory=dict)
     counts: str = ""
     wholes: str = ""
-    halves: tuple[str, str] = ("", "")
+    halves: list[str] = field(default_factory=list)
     done: str = ""
 
     def reads_in_order(self, way: int) -> bool:
@@ -142,11 +142,11 @@ class Neighbours:
         self.done = self.run.code.var("done", "int", part.s0)
 
     def walk(self, part: Span, end: Ends, rows: Bounds, segment: Exp, alone: Sequence[Stmt]) -> None:
-        """The segment, and seven after it if they are in its row and in this chunk; else itself `alone`, unless it is
+        """The segment, and fifteen after it if they are in its row and in this chunk; else itself `alone`, unless it is
         done."""
         assert isinstance(rows, RowsWalked)
         code, done = self.run.code, Name(self.done)
-        beyond = op("+", segment, integer(LANES))
+        beyond = op("+", segment, integer(TOGETHER))
         place = Place(segment, Name(rows.row), Name(rows.start), Name(rows.begins))
         with code.block() as together:
             self.together(place, end)
@@ -155,8 +155,9 @@ class Neighbours:
             If(here, tuple(together)), If(op("<=", done, segment), tuple(alone)))))
 
     def together(self, place: Place, end: Ends) -> None:
-        """Eight segments from this one on: their lengths, then rounds, then their ends."""
-        code, lanes = self.run.code, integer(LANES)
+        """Sixteen segments from this one on: their lengths, then rounds, then their ends."""
+        code, lanes = self.run.code, integer(TOGETHER)
+        last = self.way * (TOGETHER - 1)
         with self.each_lane() as lane:
             count = code.let_int("count", self.length(place, lane))
             code.add(Store(self.counts, lane, count))
@@ -166,12 +167,12 @@ class Neighbours:
         shortest, longest = self.extremes(self.counts)
         with code.block() as found:
             code.add(Set(self.done, op("+", place.segment, lanes)))
-            self.clear(self.totals, LANES)
+            self.clear(self.totals, TOGETHER)
             with code.block() as eights:
                 self.clear(self.sums, SUMS)
                 self.eights(place, least, most)
                 self.join()
-            code.add(If(op("<", lanes, most), tuple(eights)))
+            code.add(If(op("<", integer(max(0, last)), most), tuple(eights)))
             self.rounds(place, least, longest, self.wholes, self.counts, self.totals)
             with self.each_lane() as lane:
                 self.end(place, lane, end)
@@ -184,7 +185,7 @@ class Neighbours:
     def eights(self, place: Place, least: Exp, most: Exp) -> None:
         """The elements that are in eights: rounds before all lanes have one, while all do, and after that."""
         code, part = self.run.code, Name(self.run.code.fresh("part"))
-        first, all_there = integer(min(0, self.way * (LANES - 1))), integer(LANES if self.way > 0 else 0)
+        first, all_there = integer(min(0, self.way * (TOGETHER - 1))), integer(TOGETHER if self.way > 0 else 0)
         some_left = code.let_int("left", op("+", all_there, op("and", op("max", op("-", least, all_there), integer(0)),
                                                                    integer(-LANES))))
         before = op("==", part, integer(0))
@@ -199,10 +200,10 @@ class Neighbours:
                     code.statements += alike
                     self.each(lane, varying, list)
             for number, arrays in enumerate(self.inner):
-                self.copy(arrays, integer(number * LANES), into=True)
+                self.copy(arrays, integer(number * TOGETHER), into=True)
             code.add(For(eight.name, all_there, some_left, tuple(several), integer(LANES)))
             for number, arrays in enumerate(self.inner):
-                self.copy(arrays, integer(number * LANES), into=False)
+                self.copy(arrays, integer(number * TOGETHER), into=False)
         with code.block() as border:
             self.rounds(place, op("select", before, first, some_left),
                         op("select", before, op("min", all_there, most), most), "", self.wholes, self.joined)
@@ -218,7 +219,7 @@ class Neighbours:
         begin: Exp = Load(begins, lane) if begins else integer(0)
         takes_part = op("and", op("<=", begin, element), op("<", element, Load(ends, lane)))
         with code.block() as body:
-            first = code.let_int("first", op("*", op("and", index, integer(LANES - 1)), integer(LANES)))
+            first = code.let_int("first", op("*", op("and", index, integer(LANES - 1)), integer(TOGETHER)))
             if arrays is self.joined:
                 self.copy(arrays, first, into=True)
             with code.block() as held, self.kept_in(arrays, lane):
@@ -247,7 +248,7 @@ class Neighbours:
         code = self.run.code
 
         def loop(body: list[Stmt]) -> For:
-            return For(lane.name, integer(0), integer(LANES), tuple(around(body)))
+            return For(lane.name, integer(0), integer(TOGETHER), tuple(around(body)))
 
         lets = {s.name: s for s in statements(tuple(element)) if isinstance(s, Let)}
         sure = Sure(changes(element, lane, self.own()) or {}, lets)
@@ -280,10 +281,10 @@ class Neighbours:
         code, states = self.run.code, list(self.run.states.values())
         with self.each_lane() as lane, self.kept_in(self.totals, lane):
             with code.block() as joined:
-                rows = [[[Value(Load(array, op("+", lane, integer(number * LANES))), type_) for number in range(LANES)]
+                places = [op("+", lane, integer(number * TOGETHER)) for number in range(LANES)]
+                rows = [[self.straight([Value(Load(array, at), type_) for at in places], lane)
                          for array, type_ in zip(self.sums[state.name], state.monoid.types, strict=True)]
                         for state in states]
-                rows = [[self.straight(row, lane) for row in components] for components in rows]
                 for number in range(LANES):
                     for state, components in zip(states, rows, strict=True):
                         self.run.accumulate(state, tuple([row[number] for row in components]))
@@ -309,7 +310,7 @@ class Neighbours:
     # Arrays of lanes ----------------------------------------------------------------------------
 
     @contextmanager
-    def each_lane(self, lanes: int = LANES) -> Iterator[Exp]:
+    def each_lane(self, lanes: int = TOGETHER) -> Iterator[Exp]:
         """Do what is written meanwhile for each lane in turn."""
         code, lane = self.run.code, Name(self.run.code.fresh("lane"))
         with code.block() as body:
@@ -353,7 +354,7 @@ class Neighbours:
                 for state in self.run.states.values()}
 
     def copy(self, arrays: Arrays, first: Exp, into: bool) -> None:
-        """Copies eight sums, from the first on, to these arrays, or back."""
+        """Copies a sum of each lane, from the first on, to these arrays, or back."""
         with self.each_lane() as lane:
             at = op("+", first, lane)
             for name, own in arrays.items():
@@ -371,7 +372,7 @@ class Neighbours:
         def there(lane: Exp) -> Exp:
             return op("+", Load(array, lane), op("*", lane, integer(self.way))) if self.way else Load(array, lane)
 
-        half = LANES // 2
+        half = TOGETHER // 2
         with self.each_lane(half) as lane:
             other = op("+", lane, integer(half))
             self.run.code.add(Store(halves, lane, op(operator, there(lane), there(other))))
