@@ -150,7 +150,9 @@ Exp = Const | Var | Op | Read | If | Let | Fold | Tuple | Fail | CallScalar
 @dataclass(frozen=True)
 class Thunk:
     """{ params => body using names }: (i) over a flat space, (s, j, i) over segments: the segment, the
-    position in it, the flat index. Operators of REDUCE and SCAN have 2k parameters, left then right."""
+    position in it, the flat index; before them, where there are several outer axes, the index of each: (i1, i2, s, j,
+    i).
+    Operators of REDUCE and SCAN have 2k parameters, left then right."""
     params: tuple[str, ...]
     body: Exp
     using: tuple[str, ...] = ()
@@ -169,10 +171,17 @@ class Flat:
 
 @dataclass(frozen=True)
 class Uniform:
-    """`segments` segments of `length` elements each; total = segments * length."""
+    """`segments` segments of `length` elements each; total = segments * length. `outer`: several axes, of which the
+    segments are all indices, in order; their product is `segments`. None, where the segments are one axis."""
     segments: Size
     length: Size
     total: Size
+    outer: tuple[Size, ...] = ()
+
+    @property
+    def axes(self) -> tuple[Size, ...]:
+        """How long each axis is, the outermost first."""
+        return (*(self.outer or (self.segments,)), self.length)
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,17 @@ def space_names(space: ir.Space | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(size for size in NAMES.of(space) if isinstance(size, str))) if space else ()
 
 
+def outer_axes(space: ir.Space) -> tuple[ir.Size, ...]:
+    """The axes outside of the space's segments, where there are several: a thunk has an index for each."""
+    return space.outer if isinstance(space, ir.Uniform) else ()
+
+
+def indices(space: ir.Space) -> tuple[str, ...]:
+    """The names that passes give to the parameters of a thunk over the space."""
+    outer = [f"i{number}" for number, _ in enumerate(outer_axes(space), 1)]
+    return ("i",) if isinstance(space, ir.Flat) else (*outer, "s", "j", "i")
+
+
 def soac_names(soac: ir.Soac) -> tuple[str, ...]:
     """All names of the kernel that the SOAC mentions."""
     names = [name for f in thunks(soac) for name in f.using]

@@ -14,6 +14,7 @@ from nessie.base.source import IllFormed
 from nessie.base.widths import FITTING, WIDE, wide
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS, result_type
+from nessie.lambda_cu.scope import indices, outer_axes
 from nessie.lambda_cu.spaces.rows import has_row
 from nessie.lambda_cu.text.printer_expressions import show_type
 
@@ -190,7 +191,7 @@ def elements(space: ir.Space) -> ir.Size:
 
 def index_count(space: ir.Space) -> int:
     """The number of parameters of a thunk over the space."""
-    return 1 if isinstance(space, ir.Flat) else 3
+    return len(indices(space))
 
 
 def check_space(space: ir.Space, scope: Scope) -> None:
@@ -198,8 +199,9 @@ def check_space(space: ir.Space, scope: Scope) -> None:
     match space:
         case ir.Flat(size):
             sizes: tuple[ir.Size, ...] = (size,)
-        case ir.Uniform(segments, length, total):
-            sizes = (segments, length, total)
+        case ir.Uniform(segments, length, total, outer):
+            sizes = (segments, length, total, *outer)
+            require(len(outer) != 1, "a space has one outer axis, which its segments are")
         case ir.Closed(segments, terms, total):
             sizes = (segments, total)
             require(bool(terms), "a closed space has no term: it is uniform")
@@ -282,9 +284,11 @@ def check_interior(interior: ir.Interior | None, space: ir.Space, types: Types, 
     flat = isinstance(space, ir.Flat)
     require((interior.rows is None) == flat, f"the interior of a {'flat' if flat else 'segmented'} space has "
             f"{'no ' if flat else ''}rows")
-    for bounds, params in ((interior.rows, ()), (interior.range, () if flat else ("int",))):
-        found = ("int", "int") if bounds is None else thunk_types(bounds, params, scope)
-        require(found == ("int", "int"), f"an interior is from an int to before an int, not {shown(found)}")
+    outer = outer_axes(space)
+    walks = [] if interior.rows is None else [(interior.rows, 0, max(len(outer), 1))]
+    for bounds, params, axes in (*walks, (interior.range, 0 if flat else len(outer) + 1, 1)):
+        found = thunk_types(bounds, ("int",) * params, scope)
+        require(found == ("int", "int") * axes, f"an interior is from an int to before an int, not {shown(found)}")
     found = index_thunk_types(interior.thunk, space, scope)
     require(len(found) == len(types) and all([type_ in (one, wide) for type_, one, wide
                                               in zip(types, found, widened(found), strict=True)]),

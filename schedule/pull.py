@@ -132,8 +132,8 @@ class Launches:
         if name not in self.gathered:
             self.gathered[name] = {
                 read.array for bind in self.kernels[name].binds for thunk in thunks(bind.soac)
-                for read in scope.reads(thunk.body)
-                if not (isinstance(read.index, ir.Var) and read.index.name in (*thunk.params[:1], *thunk.params[-1:]))}
+                for read in scope.reads(thunk.body) if not (
+                    isinstance(read.index, ir.Var) and read.index.name in (*thunk.params[-3:-2], *thunk.params[-1:]))}
         return self.gathered[name]
 
 

@@ -26,7 +26,7 @@ def divisions(thunk: ir.Thunk) -> Iterator[tuple[str, ir.Exp]]:
     name that it is bound to, '' where there is none; what they mention of each other comes first."""
     if not is_costly(thunk.body):
         return
-    varying, hoisted = {*thunk.params[1:], *bound_names(thunk.body)}, set[str]()
+    varying, hoisted = {*thunk.params[-2:], *bound_names(thunk.body)}, set[str]()
     waiting = [thunk.body]
     while waiting:
         exp = waiting.pop()

@@ -201,7 +201,7 @@ def positioned_places(walk: Walk) -> frozenset[Place]:
     """Places whose survivors are counted within their segments, too: a thunk asks for that position."""
     return frozenset(step.place for step in walk.steps if step.place.kind == "residual"
                      for thunk in INDEX_THUNKS.of(step.bind.soac)
-                     if len(thunk.params) == 3 and uses_index(thunk, thunk.params[1], frozenset()))
+                     if len(thunk.params) > 1 and uses_index(thunk, thunk.params[-2], frozenset()))
 
 
 def names_at(walk: Walk, place: Place) -> frozenset[str]:

@@ -18,8 +18,9 @@ of a segment at most, since their starts are `width` items apart.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, integer, op
@@ -106,13 +107,14 @@ def first_element(code: Code, chunks: Chunks, chunk: loops.Exp) -> loops.Exp:
 
 def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[[loops.Exp], None],
                     elements: Callable[[loops.Exp, loops.Exp, loops.Exp, loops.Exp], None],
-                    end: Callable[[loops.Exp], None],
+                    end: Callable[[loops.Exp], None], nest: Nest | None = None,
                     beside: Callable[[Bounds, loops.Exp, list[loops.Stmt]], None] | None = None) -> None:
     """begin(s), then elements(low, high, s, start) for those of it here, then end(s) if s ends here; or what `beside`
-    makes of these statements, given how bounds are walked and s."""
-    segment = loops.Name(code.fresh("s"))
+    makes of these statements, given how bounds are walked and s. `nest`: how the segments are walked, if they are
+    several axes whose indices are asked for."""
     bounds = bounds_walked(code, root, part.s0)
-    with code.block() as statements:
+
+    def walked(segment: loops.Exp) -> None:
         start, stop = bounds(segment)
         with code.block() as alone:
             begin(segment)
@@ -126,8 +128,59 @@ def segmented_chunk(code: Code, root: ir.Segmented, part: Span, begin: Callable[
             code.statements += alone
         else:
             beside(bounds, segment, alone)
+
     beyond = part.s1 if part.whole else op("min", op("+", part.s1, integer(1)), code.size(root.segments))
-    code.add(loops.For(segment.name, part.s0, beyond, tuple(statements)))
+    if nest is not None and nest.axes:
+        def told(segment: loops.Exp, indices: Sequence[loops.Exp]) -> None:
+            nest.counted(segment, indices)
+            walked(segment)
+
+        each_index(code, nest.axes, part.s0, code.let_int("beyond", beyond), told)
+    else:
+        each_segment(code, part.s0, beyond, walked)
+
+
+def each_segment(code: Code, low: loops.Exp, high: loops.Exp, body: Callable[[loops.Exp], None]) -> None:
+    segment = loops.Name(code.fresh("s"))
+    with code.block() as statements:
+        body(segment)
+    code.add(loops.For(segment.name, low, high, tuple(statements)))
+
+
+class Nest(Protocol):
+    """Who asks for the indices of axes, and is told them."""
+
+    @property
+    def axes(self) -> tuple[ir.Size, ...]:
+        """How long they are; none, where nobody asks."""
+
+    def counted(self, segment: loops.Exp, indices: Sequence[loops.Exp]) -> None:
+        """The segment is at these indices."""
+
+
+def each_index(code: Code, axes: Sequence[ir.Size], low: loops.Exp, high: loops.Exp,
+               body: Callable[[loops.Exp, Sequence[loops.Exp]], None]) -> None:
+    """The body for each number from low to before high, with its index of each axis: loops in loops, one an axis, so
+    that no number is divided. The outer ones are over those rows that have some of the numbers:
+
+    for (q = low / m; q < (high + m - 1) / m; q += 1) {
+      int begin = q * m;
+      for (s = max(low, begin); s < min(high, begin + m); s += 1) { ... at q, s - begin ... }
+    }
+    """
+    if len(axes) == 1:
+        each_segment(code, low, high, lambda index: body(index, (index,)))
+        return
+    size = code.size(axes[-1])
+    first = code.let_int("first", op("/", low, size))
+    beyond = code.let_int("beyond", op("/", op("+", high, op("-", size, integer(1))), size))
+
+    def row(number: loops.Exp, outer: Sequence[loops.Exp]) -> None:
+        begin = code.let_int("begin", op("*", number, size))
+        bounds = op("max", low, begin), op("min", high, op("+", begin, size))
+        each_segment(code, *bounds, lambda index: body(index, (*outer, code.let_int("axis", op("-", index, begin)))))
+
+    each_index(code, axes[:-1], first, beyond, row)
 
 
 # Segments ---------------------------------------------------------------------------------------

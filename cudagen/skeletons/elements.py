@@ -5,13 +5,14 @@ place runs inside the guard of its FILTER, where its own index is the survivor's
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Protocol
 
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, Unsupported
+from nessie.base.system.forking import cached_property
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.kernels.hoisting import divisions
 from nessie.cudagen.kernels.thunks import Tables, apply, compute_once
@@ -24,18 +25,22 @@ from nessie.cudagen.skeletons.targets import target
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS
 from nessie.lambda_cu.passes.sort_reductions import atomic_operation
-from nessie.lambda_cu.scope import writes_in_order
+from nessie.lambda_cu.scope import free_names, outer_axes, writes_in_order
 from nessie.lambda_cu.selection import selection
+
+AXIS = "#axis"                  # of a segment: in Code.known, its index of an axis
 
 
 @dataclass
 class Here:
-    """The current element: its place's own index, and where segments are the segment and its start."""
+    """The current element: its place's own index, and where segments are the segment and its start. `outer`: the
+    segment's indices of outer axes, other than those of the root."""
     place: Place
     index: loops.Exp
     segment: loops.Exp | None = None
     start: loops.Exp | None = None
     position: loops.Exp | None = None
+    outer: tuple[loops.Exp, ...] = ()
 
 
 class ElementSlots(Protocol):
@@ -107,7 +112,8 @@ class Sweep:
         if here.segment is None or here.start is None:
             raise InternalError("a segmented thunk runs where there are no segments")
         position = here.position or op("-", here.index, here.start)
-        return Value(here.segment, "int"), Value(position, "int"), index
+        segment = (*here.outer, here.segment) if here.outer else self.indices(here.segment, len(thunk.params) - 2)
+        return *[Value(at, "int") for at in segment], Value(position, "int"), index
 
     def bind(self, names: tuple[str, ...], index: loops.Exp, values: tuple[Value, ...]) -> None:
         """These are the arrays' elements at this index: in registers, and in memory where they are kept."""
@@ -349,13 +355,47 @@ class Sweep:
                 self.code.order_index = segment
                 self.step(step, self.within(step, here))
 
+    @cached_property
+    def axes(self) -> tuple[ir.Size, ...]:
+        """The root's outer axes, if there are several and a binding asks for indices of theirs."""
+        outer = outer_axes(self.walk.root) if self.walk.root is not None else ()
+        return outer if outer and any([asks_for_axes(step, outer) for step in self.walk.steps]) else ()
+
+    def axes_at(self, segment: loops.Exp) -> tuple[loops.Exp, ...]:
+        """The segment's index of each outer axis: counted by the walk, or else divided for."""
+        if (AXIS, segment) not in self.code.known:
+            rest, found = segment, []
+            for size in reversed(self.axes[1:]):
+                length = self.code.size(size)
+                quotient = self.code.let_int("axis", op("/", rest, length))
+                found.append(self.code.let_int("axis", op("-", rest, op("*", quotient, length))))
+                rest = quotient
+            self.counted(segment, (rest, *reversed(found)))
+        return tuple([self.code.known[f"{AXIS}{number}", segment].exp for number, _ in enumerate(self.axes)])
+
+    def indices(self, segment: loops.Exp, count: int) -> tuple[loops.Exp, ...]:
+        """The arguments of a thunk that tell the segment: its indices of outer axes, if there are more than one, which
+        are anything where no thunk asks for them, and its number."""
+        if count > 1 and self.axes:
+            return *self.axes_at(segment), segment
+        return *[integer(0)] * (count - 1), segment
+
+    def counted(self, segment: loops.Exp, indices: Iterable[loops.Exp]) -> None:
+        """The segment is at these indices of the outer axes, as long as the block goes on."""
+        for number, index in enumerate(indices):
+            self.code.learn(f"{AXIS}{number}", segment, Value(index, "int"))
+        self.code.learn(AXIS, segment, Value(segment, "int"))
+
     def divide(self, segment: loops.Exp) -> None:
-        """Divisions whose outcome is the same for all elements of the segment."""
+        """Divisions whose outcome is the same for all elements of the segment, its indices of outer axes among them."""
+        if self.axes:
+            self.axes_at(segment)
         for step in self.walk.steps:
             if step.place.kind in ("root", "residual") and step.name in self.active:
                 for thunk in INDEX_THUNKS.of(step.bind.soac):
-                    for name, exp in divisions(thunk) if len(thunk.params) == 3 else ():
-                        self.code.values[thunk.params[0]] = Value(segment, "int")
+                    for name, exp in divisions(thunk) if len(thunk.params) > 1 else ():
+                        known = [Value(at, "int") for at in self.indices(segment, len(thunk.params) - 2)]
+                        self.code.values.update(zip(thunk.params, known))
                         compute_once(self.code, self.tables, exp, name)
 
     def within(self, step: Step, here: Here) -> Here:
@@ -363,6 +403,11 @@ class Sweep:
         space = None if isinstance(step.bind.soac, ir.Once) else step.bind.soac.space
         if not isinstance(space, ir.Segmented):
             return here
+        if self.axes and isinstance(space, ir.Uniform) and space.axes == self.axes:
+            *outer, position = self.axes_at(here.index)
+            segment = self.code.let_int("row", number_at(outer, tuple(map(self.code.size, space.axes))))
+            start = self.code.let_int("start", op("-", here.index, position))
+            return Here(SEGMENT, here.index, segment, start, position, tuple(outer) if space.outer else ())
         segment = segment_of(self.code, space, here.index)
         return Here(SEGMENT, here.index, segment, self.code.let_int("start", start_of(self.code, space, segment)))
 
@@ -371,6 +416,26 @@ class Sweep:
         if self.slots is not None:
             self.slots.begin(self.code, index)
         self.place(Here(ROOT, index, segment, start, position), index)
+
+
+def number_at(indices: Sequence[loops.Exp], sizes: Sequence[loops.Exp]) -> loops.Exp:
+    """The number of the index that is at these of axes of such sizes."""
+    found = indices[0]
+    for index, size in zip(indices[1:], sizes[1:], strict=False):
+        found = op("+", op("*", found, size), index)
+    return found
+
+
+def asks_for_axes(step: Step, outer: tuple[ir.Size, ...]) -> bool:
+    """Does the step ask at which indices of the root's outer axes a segment is?"""
+    soac = step.bind.soac
+    if isinstance(soac, ir.Once):
+        return False
+    if isinstance(soac, ir.Map | ir.Reduce) and soac.interior is not None:
+        return True
+    if step.place == SEGMENT:
+        return isinstance(soac.space, ir.Uniform) and soac.space.axes == outer
+    return any([not set(thunk.params[:-3]).isdisjoint(free_names(thunk.body)) for thunk in INDEX_THUNKS.of(soac)])
 
 
 def scalar_value(values: tuple[Value, ...]) -> Value:

@@ -13,7 +13,7 @@ asks for the row, too, and for the place in it; where the interior is another on
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from nessie.base.records import dataclass
@@ -35,8 +35,10 @@ def interiors(run: Sweep) -> list[ir.Interior]:
 def bounds(run: Sweep, ranges: list[ir.Thunk], segment: loops.Exp | None = None, start: loops.Exp | None = None
            ) -> tuple[list[loops.Exp], list[loops.Exp]]:
     """From where on the interiors lie, and before where: places, or elements of a segment, which begins at `start`."""
-    pairs = [apply(run.code, run.tables, range_, (Value(segment or integer(0), "int"),) * len(range_.params))
-             for range_ in ranges]
+    pairs = []
+    for range_ in ranges:
+        known = [integer(0)] * len(range_.params) if segment is None else run.indices(segment, len(range_.params))
+        pairs.append(apply(run.code, run.tables, range_, tuple([Value(at, "int") for at in known])))
     return [moved(begin.exp, start) for begin, _ in pairs], [moved(end.exp, start) for _, end in pairs]
 
 
@@ -64,9 +66,9 @@ class Range:
 
 @dataclass(frozen=True)
 class Inside:
-    """Where all interiors lie: elements, or rows and places in each."""
+    """Where all interiors lie: elements, or rows, by each of their axes, and places in each."""
     places: Range
-    rows: Range | None = None
+    rows: tuple[Range, ...] = ()
 
 
 def fixed_interior(run: Sweep) -> Inside | None:
@@ -75,18 +77,27 @@ def fixed_interior(run: Sweep) -> Inside | None:
     ranges = [interior.range for interior in found]
     if not found or any(not set(range_.params).isdisjoint(free_names(range_.body)) for range_ in ranges):
         return None
-    rows = [interior.rows for interior in found if interior.rows is not None]
-    return Inside(within(run, "from", "to", ranges), within(run, "first_row", "last_row", rows) if rows else None)
+    axes = zip(*[outer_ranges(run, interior) for interior in found], strict=True)
+    places = within(run, "from", "to", *bounds(run, ranges))
+    return Inside(places, tuple([within(run, "first_row", "last_row", *map(list, zip(*axis, strict=True)))
+                                 for axis in axes]))
 
 
-def within(run: Sweep, low: str, high: str, ranges: list[ir.Thunk]) -> Range:
+def outer_ranges(run: Sweep, interior: ir.Interior) -> list[tuple[loops.Exp, loops.Exp]]:
+    """From where on the interior's rows lie and before where, for each of their axes."""
+    if interior.rows is None:
+        return []
+    found = [value.exp for value in apply(run.code, run.tables, interior.rows, ())]
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def within(run: Sweep, low: str, high: str, lows: list[loops.Exp], highs: list[loops.Exp]) -> Range:
     """What is in all of these, under names."""
-    lows, highs = bounds(run, ranges)
     return Range(run.code.let_int(low, extreme("max", lows)), run.code.let_int(high, extreme("min", highs)))
 
 
 def inside_or_not(run: Sweep, inner: Inside | None, first: loops.Exp, last: loops.Exp, write: Callable[[], None],
-                  row: loops.Exp | None = None) -> None:
+                  row: Sequence[loops.Exp] = ()) -> None:
     """What is written for the elements, or the places of a row, from the first to the last: for all of them in the
     interior, and for any."""
     if inner is None:
@@ -99,8 +110,8 @@ def inside_or_not(run: Sweep, inner: Inside | None, first: loops.Exp, last: loop
     with run.code.block() as anywhere:
         write()
     holds = inner.places.holds(first, last)
-    if inner.rows is not None and row is not None:
-        holds = op("and", inner.rows.holds(row, row), holds)
+    for range_, index in reversed([*zip(inner.rows, row, strict=True)] if row else []):
+        holds = op("and", range_.holds(index, index), holds)
     run.code.add(loops.If(holds, tuple(interior), tuple(anywhere)))
 
 

@@ -78,6 +78,9 @@ def index_range(domain: Domain, index: str, ranges: Ranges) -> Range:
     assert parent is not None
     if index == "s":
         return index_below(size_form(parent.size))
+    if index != "j":
+        assert isinstance(domain.space, ir.Uniform)
+        return index_below(size_form(domain.space.outer[domain.params.index(index)]))
     if isinstance(domain.space, ir.Nested):         # by its row (flatten.values.contexts)
         return Range(0, MOST)
     lengths = [domain.length(ir.Var("s"))]

@@ -342,10 +342,11 @@ class Context:
         """Return the index of the parent's element that this element belongs to."""
         if domain.parent is HOST:
             return At(ZERO)
-        if at.parent is not None:
-            return at.parent
         assert domain.parent is not None
         size = domain.parent.size
+        if at.parent is not None:
+            self.note(at.parent.i, lambda: index_below(size_form(size)))
+            return at.parent
         if at.s is not None:
             found = at.s
         elif domain.kind == "subset":
@@ -503,7 +504,7 @@ def independent(exp: ir.Exp, context: Context) -> bool:
 
 def sizes_with_elements(domain: Domain) -> tuple[ir.Size, ...]:
     """Return the sizes that are at least 1 where the domain has an element."""
-    return (domain.size, domain.space.length) if isinstance(domain.space, ir.Uniform) else (domain.size,)
+    return (domain.size, *domain.space.axes) if isinstance(domain.space, ir.Uniform) else (domain.size,)
 
 
 def one_or_tuple(exps: tuple[ir.Exp, ...]) -> ir.Exp:

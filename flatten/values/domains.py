@@ -10,11 +10,13 @@ Its kinds:
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import indices, outer_axes
 from nessie.lambda_cu.spaces import closed
 from nessie.lambda_cu.spaces.polynomials import Polynomial, name, number
 from nessie.lambda_cu.spaces.segments import length_at, start_at
@@ -22,6 +24,8 @@ from nessie.lambda_cu.spaces.steps import Steps, lift
 
 ZERO, ONE = closed.ZERO, closed.ONE
 TRUE = ir.Const(True, "bool")
+MOST_AXES = 8                   # of a space; those around them are no axes
+INDICES = ("i1", "i2", "i3", "i4", "i5", "i6", "i7", "s", "j", "i")         # the parameters of thunks
 BoundsOf = Callable[[ir.Exp], ir.Exp]
 
 
@@ -59,7 +63,7 @@ class Domain:
     @property
     def params(self) -> tuple[str, ...]:
         """Return the parameters of a thunk over the domain."""
-        return ("i",) if self.is_flat else ("s", "j", "i")
+        return ("i",) if self.is_flat else indices(self.space) if self.space is not None else ("s", "j", "i")
 
     @property
     def is_flat(self) -> bool:
@@ -72,10 +76,21 @@ class Domain:
             return At(ZERO)
         if self.is_flat:
             return At(ir.Var("i"))
-        return At(ir.Var("i"), ir.Var("s"), ir.Var("j"))
+        *outer, s, j, i = map(ir.Var, self.params)
+        return At(i, s, j, at_axes(outer, outer_axes(self.space), s) if self.space is not None and outer else None)
 
     def here(self) -> At:
         return self.place
+
+
+def at_axes(at: Sequence[ir.Exp], axes: Sequence[ir.Size], i: ir.Exp) -> At:
+    """Return index i of several axes, which is at these indices of each."""
+    if len(axes) == 2:
+        return At(i, at[0], at[1])
+    s = at[0]
+    for index, size in zip(at[1:-1], axes[1:-1], strict=True):
+        s = plus(times(s, atom_of(size)), index)
+    return At(i, s, at[-1], at_axes(at[:-1], axes[:-1], s))
 
 
 HOST = Domain(1, "host")
@@ -104,9 +119,17 @@ def irregular(parent: Domain, offsets: str, total: ir.Size) -> Domain:
 
 
 def segments(parent: Domain, space: ir.Segmented, form: Steps | None = None) -> Domain:
-    """Return the domain of a space's elements."""
+    """Return the domain of a space's elements. Axes of constant length, one in another, are those of one space."""
+    if isinstance(space, ir.Uniform):
+        space = replace(space, outer=axes_of(parent))
     return Domain(space.total, "segments", parent, space, lambda s: start_at(space, s), lambda s: length_at(space, s),
                   form=form)
+
+
+def axes_of(domain: Domain) -> tuple[ir.Size, ...]:
+    """Return the axes of the domain, if it has several, and there may be one more."""
+    space = domain.space
+    return space.axes if isinstance(space, ir.Uniform) and len(space.axes) < MOST_AXES else ()
 
 
 def composed(parent: Domain, size: ir.Size, start: BoundsOf) -> Domain:

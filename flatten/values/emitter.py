@@ -16,7 +16,7 @@ from nessie.base.widths import FITTING, wide
 from nessie.flatten.ranges.intervals import INTS
 from nessie.flatten.ranges.ranges import ANY, MOST, SIZE, Range, index_below, meet
 from nessie.flatten.values.contexts import Context, HostContext
-from nessie.flatten.values.domains import Domain, host_child, irregular, size_form, uniform
+from nessie.flatten.values.domains import INDICES, Domain, host_child, irregular, size_form, uniform
 from nessie.flatten.values.values import Scalar, Term, Value
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import ops, scope
@@ -133,7 +133,7 @@ class Emitter:
     def __init__(self, narrow: bool = False, most: int = MOST) -> None:
         """`narrow`: arrays may hold numbers that are narrower than those computed with; `most`: the greatest size."""
         self.narrow, self.most = narrow, most
-        self.names = Names(("s", "j", "i", "x", "y"))        # the parameters of thunks and operators
+        self.names = Names((*INDICES, "x", "y"))        # the parameters of thunks and operators
         self.types: dict[str, ir.Type] = {}
         self.sites: dict[tuple[str, Origin], ir.Site] = {}
         self.kernels: list[ir.Kernel] = []
@@ -418,7 +418,7 @@ class Emitter:
     def scan_lengths(self, parent: Domain, length: Callable[[], ir.Exp], operator: ir.Thunk = PLUS) -> str:
         """Return the offsets of segments, one segment per element of the parent: a flat SCAN over all of them."""
         exp = length()
-        if {"s", "j"} & set(scope.free_names(exp)):
+        if {*parent.params[:-1]} & set(scope.free_names(exp)):
             lengths = self.declare("lengths", ir.Array(INT, parent.size))
             exp = ir.Op("widened", (exp,)) if self.narrow else exp
             self.run(ir.Map(scope.thunk(parent.params, exp), self.walked(parent)), [lengths])
@@ -433,7 +433,7 @@ class Emitter:
         """Return the array that holds, for each element of a segmented domain, the number of its segment."""
         if domain not in self.tables.numbers:
             result = self.declare("segment", ir.Array(INT, domain.size))
-            self.run(ir.Map(scope.thunk(("s", "j", "i"), ir.Var("s")), self.walked(domain)), [result])
+            self.run(ir.Map(scope.thunk(domain.params, ir.Var("s")), self.walked(domain)), [result])
             assert domain.parent is not None
             self.know(result.name, index_below(size_form(domain.parent.size)))
             self.tables.numbers[domain] = result.name

@@ -46,19 +46,32 @@ def is_interior(kernel: ir.Kernel, soac: ir.Map | ir.Reduce, interior: ir.Interi
         normal.sizes = sizes_of(kernel, soac.space)
         normal.ints = {param.name for param in kernel.params
                        if (param.type.base if isinstance(param.type, ir.Array) else param.type) in ("int", "int32")}
-        names = [f"#{at}" for at in range(len(of.params))]
+        names = index_names(of)
         normal.bound = {name: vector_of(f"@{text}") for name, text in zip(of.params, names, strict=True)}
         normal.sizes |= {f"@{text}" for text in names}
-        walks = [(interior.rows, "@#0"), (interior.range, "@#1")] if interior.rows else [(interior.range, "@#0")]
-        for bounds, index in walks * ROUNDS:
-            if bounds is not None:
-                normal.bound.update((name, vector_of("@#0")) for name in bounds.params)
-                if not normal.assume(bounds.body, index):
-                    return False
+        normal.bound.update((name, vector_of(f"@{text}")) for name, text in zip(interior.range.params, names))
+        walks = [*outer_ranges(interior.rows), (interior.range.body, "@#" if len(names) > 1 else "@#0")]
+        for body, index in walks * ROUNDS:
+            if not normal.assume(body, index):
+                return False
         for size, index in extents(soac.space):
             normal.facts.append(difference(vector_of(f"@{size}") if isinstance(size, str) else {UNIT: size},
                                            vector_of(index), 1))
     return whole.form(soac.thunk.body) == inside.form(interior.thunk.body) or whole.is_empty()
+
+
+def index_names(thunk: ir.Thunk) -> list[str]:
+    """Names for the thunk's parameters: #0, #1 ... for those that the range of an interior knows, # for the place."""
+    names = [f"#{at}" for at in range(len(thunk.params))]
+    return names if len(names) == 1 else [*names[:-2], "#", "#i"]
+
+
+def outer_ranges(rows: ir.Thunk | None) -> list[tuple[ir.Exp, str]]:
+    """From where on the rows lie and before where, for each of their axes."""
+    if rows is None:
+        return []
+    items = rows.body.items if isinstance(rows.body, ir.Tuple) else ()
+    return [(ir.Tuple(items[at:at + 2]), f"@#{at // 2}") for at in range(0, len(items), 2)] or [(rows.body, "@#0")]
 
 
 def sizes_of(kernel: ir.Kernel, space: ir.Space) -> set[Hashable]:
@@ -67,8 +80,8 @@ def sizes_of(kernel: ir.Kernel, space: ir.Space) -> set[Hashable]:
     match space:
         case ir.Flat(size):
             found.append(size)
-        case ir.Uniform(segments, length, total):
-            found += [segments, length, total]
+        case ir.Uniform(segments, _, total):
+            found += [segments, total, *space.axes]
         case _:
             found += [space.segments, space.total]
     return {f"@{size}" for size in found}
@@ -79,8 +92,9 @@ def extents(space: ir.Space) -> list[tuple[ir.Size, str]]:
     match space:
         case ir.Flat(size):
             return [(size, "@#0")]
-        case ir.Uniform(rows, length, _):
-            return [(rows, "@#0"), (length, "@#1")]
+        case ir.Uniform(segments, length, _, outer):
+            inside = [(size, f"@#{at}") for at, size in enumerate(outer)]
+            return [*inside, (segments, f"@#{len(outer)}"), (length, "@#")]
     return [(space.segments, "@#0")]
 
 

@@ -52,8 +52,7 @@ def split_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Co
     the scalar functions that can fail."""
     if isinstance(soac.space, ir.Uniform) and isinstance(soac.space.length, int) and soac.space.length < SHORT_ROW:
         return None
-    params = soac.thunk.params[:2] if len(soac.thunk.params) == 3 else soac.thunk.params
-    axes = tuple([Axis(ir.Var(param)) for param in params])
+    axes = tuple([Axis(ir.Var(param)) for param in axis_indices(soac.thunk)])
     sizes = {ir.Var(type_.size) for type_ in names.values()
              if isinstance(type_, ir.Array) and isinstance(type_.size, str)}
     sizes |= {ir.Var(size) for size in sizes_of(soac.space) if isinstance(size, str)}
@@ -62,21 +61,34 @@ def split_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Co
     if not finder.dropped or not worthwhile(soac.thunk.body, body, finder) or any(map(is_short, axes)):
         return None
     natural = finder.ranges.natural
-    if isinstance(soac.space, ir.Flat):
-        rows, range_ = None, thunk((), bounds(axes[0], of_size(soac.space.size), natural))
-    else:
-        rows = thunk((), bounds(axes[0], of_size(soac.space.segments), natural))
-        length = of_size(soac.space.length) if isinstance(soac.space, ir.Uniform) else of_size(soac.space.total)
-        range_ = thunk(params[:1], bounds(axes[1], length, natural))
+    *outer, inner = [bounds(axis, of_size(size), natural) for axis, size in zip(axes, extents(soac.space), strict=True)]
+    rows = thunk((), ir.Tuple(tuple([item for pair in outer for item in pair.items]))) if outer else None
+    range_ = thunk(soac.thunk.params[:-2], inner)
     return Split(ir.Interior(rows, range_, thunk(soac.thunk.params, body)), tuple(finder.dropped))
+
+
+def axis_indices(of: ir.Thunk) -> tuple[str, ...]:
+    """The thunk's parameters that are indices of axes: of segments in several axes those, and the place; else the
+    segment and the place, or the flat index."""
+    return of.params if len(of.params) == 1 else (*(of.params[:-3] or of.params[:1]), of.params[-2])
+
+
+def extents(space: ir.Space) -> tuple[ir.Size, ...]:
+    """How many indices each axis has; of rows of different lengths, at most."""
+    match space:
+        case ir.Flat(size):
+            return (size,)
+        case ir.Uniform():
+            return space.axes
+    return space.segments, space.total
 
 
 def sizes_of(space: ir.Space) -> tuple[ir.Size, ...]:
     match space:
         case ir.Flat(size):
             return (size,)
-        case ir.Uniform(segments, length, total):
-            return segments, length, total
+        case ir.Uniform(segments, _, total):
+            return segments, total, *space.axes
     return space.segments, space.total
 
 

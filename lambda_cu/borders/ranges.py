@@ -74,8 +74,8 @@ class Ranges:
         return form
 
     def outside(self, form: Form, axis: Axis) -> bool:
-        """Is the form known before the axis is walked?"""
-        inner = {a.index.name for a in self.axes[self.axes.index(axis):]}
+        """Is the form known before the axis is walked? Of the inner one all others are; these are known of all."""
+        inner = {a.index.name for a in (self.axes[-1:] if axis is self.axes[-1] else self.axes)}
         return all(inner.isdisjoint(free_names(exp)) for exp in form.terms)
 
     def suits(self, at: Form, begins: bool) -> bool:
@@ -121,7 +121,7 @@ def place(form: Form, index: ir.Exp, truth: bool) -> tuple[Form, bool]:
     return (scaled(rest, -1), False) if up else (moved(rest, 1), True)
 
 
-def bounds(axis: Axis, extent: ir.Exp, natural: Collection[ir.Exp]) -> ir.Exp:
+def bounds(axis: Axis, extent: ir.Exp, natural: Collection[ir.Exp]) -> ir.Tuple:
     """(from, before): where the interior lies on the axis, which has this extent."""
     lows = [expression(form) for form in outermost(axis.lows, 1) if sign(scaled(form, -1), natural) is not True]
     highs = [expression(form) for form in outermost(axis.highs, -1)]

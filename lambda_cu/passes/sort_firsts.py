@@ -49,7 +49,7 @@ class Firsts(Replacing):
         keys, order, heads, before = map(self.local.fresh, ("key", "o", "head", "before"))
         key_type, int_type = ir.Array(base, total), ir.Array("int", total)
         yield self.map_of(soac.thunk, ((keys, base),), total)
-        params = ("i",) if isinstance(space, ir.Flat) else ("s", "j", "i")
+        params = scope.indices(space)
         sort = ir.Order(scope.thunk(params, ir.Read(keys, HERE)), space)
         yield self.of(sort, {order: int_type}, {keys: key_type, **ends})
         last = ir.Read(keys, ir.Read(order, ir.Op("-", (HERE, ONE))))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from math import comb
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from nessie.lambda_cu.reference.lanes import Indices, Lanes, Values
 from nessie.lambda_cu.reference.monoids import Segments, join_segments, known_monoid, reduce_segments, scan_segments
 from nessie.lambda_cu.reference.thunks import Evaluator, constant
 from nessie.lambda_cu.running.traffic import bytes_moved
-from nessie.lambda_cu.scope import space_names
+from nessie.lambda_cu.scope import outer_axes, space_names
 from nessie.lambda_cu.text.soacs import upper
 from nessie.lambda_cu.typing import Scope, bound_types
 
@@ -170,12 +170,15 @@ class Launch:
             low, high = [int(value) for value in self.evaluator.components(interior.range.body, one)]
             return np.arange(max(low, 0), min(high, over.total))
         self.context.error = None
-        first, beyond = [int(value) for value in self.evaluator.components(interior.rows.body, one)]
-        rows = np.arange(max(first, 0), min(beyond, len(over.lengths)))
-        rows = rows[over.lengths[rows] > 0]
+        places = [int(value) for value in self.evaluator.components(interior.rows.body, one)]
+        rows = np.flatnonzero(over.lengths)
+        for low, high, axis in zip(places[::2], places[1::2], range(len(places) // 2), strict=True):
+            at = over.axes(rows)[axis]
+            rows = rows[(low <= at) & (at < high)]
         if len(rows) == 0:
             return rows
-        lanes = Lanes(rows, dict.fromkeys(interior.range.params, rows))
+        known = (*over.axes(rows), rows)[-len(interior.range.params):]
+        lanes = Lanes(rows, dict(zip(interior.range.params, known, strict=True)))
         lows, highs = [np.broadcast_to(value, len(rows)) for value in
                        self.evaluator.components(interior.range.body, lanes)]
         lows, highs = np.maximum(lows, 0), np.minimum(highs, over.lengths[rows])
@@ -267,7 +270,7 @@ class Launch:
         match space:
             case ir.Flat(size):
                 offsets = np.array([0, self.size(size)], np.int64)
-            case ir.Uniform(segments, length, _):
+            case ir.Uniform(segments, length):
                 offsets = self.numbers(segments) * self.size(length)
             case ir.Closed(segments, terms, _):
                 s = self.numbers(segments)[:-1]
@@ -279,7 +282,10 @@ class Launch:
         total = self.size(space.size if isinstance(space, ir.Flat) else space.total)
         if offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
             self.context.inconsistent(f"the segments of a space of {total} elements are not consistent")
-        return Segments(offsets)
+        outer = tuple(map(self.size, outer_axes(space)))
+        if outer and len(offsets) > 1 and prod(outer) != len(offsets) - 1:
+            self.context.inconsistent(f"the axes of a space are not of {len(offsets) - 1} segments")
+        return Segments(offsets, outer)
 
     def nested(self, rows: Indices, lengths: tuple[ir.Term, ...], sums: tuple[ir.Term, ...]) -> Indices:
         """Return the offsets of segments that are the elements of rows, which start there: lengths, added up; those of

@@ -21,10 +21,11 @@ Arrays = tuple[NDArray[Any], ...]
 
 
 class Segments:
-    """The segments of a space: segment s is offsets[s] .. offsets[s+1]-1. A flat space is one segment."""
+    """The segments of a space: segment s is offsets[s] .. offsets[s+1]-1. A flat space is one segment. `outer`: several
+    axes of which the segments are the indices."""
 
-    def __init__(self, offsets: Indices) -> None:
-        self.offsets = offsets
+    def __init__(self, offsets: Indices, outer: tuple[int, ...] = ()) -> None:
+        self.offsets, self.outer = offsets, outer
         self.total = int(offsets[-1])
         self.lengths: Indices = np.diff(offsets)
 
@@ -39,8 +40,16 @@ class Segments:
         return np.arange(self.total) - self.offsets[self.segment]
 
     def parameters(self, chosen: Indices, count: int) -> tuple[Indices, ...]:
-        """Return the arguments of a thunk of `count` parameters at the chosen indices: (i) or (s, j, i)."""
-        return (chosen,) if count == 1 else (self.segment[chosen], self.position[chosen], chosen)
+        """Return the arguments of a thunk of `count` parameters at the chosen indices: (i) or (s, j, i), before which
+        are the indices of outer axes."""
+        if count == 1:
+            return (chosen,)
+        segment = self.segment[chosen]
+        return (*(self.axes(segment) if self.outer else ()), segment, self.position[chosen], chosen)
+
+    def axes(self, segments: Indices) -> tuple[Indices, ...]:
+        """Return the segments' indices of the axes outside of them."""
+        return tuple(np.unravel_index(segments, self.outer)) if self.outer and len(segments) else (segments,)
 
 
 def reduce_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Segments,

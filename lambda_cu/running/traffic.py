@@ -81,7 +81,7 @@ def reads(soac: ir.Soac, space: ir.Space | None) -> Iterator[tuple[str, ir.Size,
             if not isinstance(exp, ir.Read) or exp in seen:
                 continue
             seen.add(exp)
-            if len(thunk.params) == 3 and exp.index == ir.Var(thunk.params[0]) and isinstance(space, ir.Segmented):
+            if isinstance(space, ir.Segmented) and len(thunk.params) > 1 and exp.index == ir.Var(thunk.params[-3]):
                 yield exp.array, space.segments, True
             else:
                 at_index = bool(thunk.params) and exp.index == ir.Var(thunk.params[-1])

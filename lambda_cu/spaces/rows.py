@@ -56,7 +56,7 @@ def under(bindings: Bindings, exp: ir.Exp) -> ir.Exp:
 def row_in_parts(space: ir.Space, element: ir.Exp, fresh: Fresh) -> tuple[Bindings, ir.Exp]:
     """Return the row, and before it what names in it are bound to."""
     match space:
-        case ir.Uniform(_, length, _):
+        case ir.Uniform(_, length):
             return [], op("/", element, INTS.size(length))
         case ir.Closed(rows, terms, _):
             places = {term.first for term in terms} - {0}
@@ -117,7 +117,7 @@ def in_row(rows: ir.Space, segment: ir.Exp, exp: ir.Exp) -> ir.Exp:
 def place_at(rows: ir.Space, element: ir.Exp, row: ir.Exp) -> ir.Exp:
     """Return the element's place in its row."""
     match rows:
-        case ir.Uniform(_, length, _):
+        case ir.Uniform(_, length):
             return INTS.minus(element, INTS.times(row, INTS.size(length)))
         case ir.Closed(_, terms, _):
             return INTS.minus(element, sum_at(terms, row))

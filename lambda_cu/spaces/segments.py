@@ -18,7 +18,7 @@ from nessie.lambda_cu.spaces.rows import PLACE, ROW, in_row
 def length_at(space: ir.Segmented, segment: ir.Exp) -> ir.Exp:
     """Return the number of elements of a segment."""
     match space:
-        case ir.Uniform(_, length, _):
+        case ir.Uniform(_, length):
             return INTS.size(length)
         case ir.Closed(_, terms, _):
             return value_at(terms, segment)
@@ -32,7 +32,7 @@ def length_at(space: ir.Segmented, segment: ir.Exp) -> ir.Exp:
 def start_at(space: ir.Segmented, segment: ir.Exp) -> ir.Exp:
     """Return the number of elements before a segment, or before the end if it is the number of segments."""
     match space:
-        case ir.Uniform(_, length, _):
+        case ir.Uniform(_, length):
             return INTS.times(segment, INTS.size(length))
         case ir.Closed(_, terms, _):
             return sum_at(terms, segment)

@@ -83,6 +83,20 @@ def from_place(tokens: Tokens) -> ir.Size:
     return size(tokens) if tokens.accept("from") else 0
 
 
+def show_axes(outer: tuple[ir.Size, ...]) -> str:
+    """uniform(n_1 = n * m, k, n_2)"""
+    return f" = {' * '.join(map(show_size, outer))}" if outer else ""
+
+
+def axes(tokens: Tokens) -> tuple[ir.Size, ...]:
+    if tokens.accept("=") is None:
+        return ()
+    found = [size(tokens)]
+    while tokens.accept("*"):
+        found.append(size(tokens))
+    return tuple(found)
+
+
 def listed(show: Callable[[Any], str], read: Callable[[Tokens], Any]) -> Field:
     """Items between parentheses."""
     def shown(items: Iterable[Any]) -> str:
@@ -121,7 +135,7 @@ GRAMMAR = Grammar({
     ir.Once: "{thunk}",
     ir.Order: "{thunk} {space} {descending?descending} {values?values} {firsts?firsts}",
     ir.Flat: "({size})",
-    ir.Uniform: "uniform({segments}, {length}, {total})",
+    ir.Uniform: "uniform({segments}{outer:Axes}, {length}, {total})",
     ir.Closed: "closed({segments}, {terms}, {total})",
     ir.Nested: "nested({rows}, {lengths:Lengths}, {sums}, {total})",
     ir.Binomial: "{coefficients} {doubling?doubling} {first:From}",
@@ -136,6 +150,7 @@ GRAMMAR = Grammar({
     "tuple[Term, ...]": Field(show_terms, terms),
     "Lengths": listed(show_term, term),
     "tuple[Size, ...]": listed(show_size, size),
+    "Axes": Field(show_axes, axes),
     "From": Field(lambda first: f"from {show_size(first)}" if first else "", from_place),
     "int": Field(str, size),
     "Size": Field(show_size, size),

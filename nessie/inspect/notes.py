@@ -105,7 +105,8 @@ def interior_explained(place: Span | None, split: Split, names: Mapping[str, str
 
     axes = [thunk.body for thunk in (split.interior.rows, split.interior.range) if thunk is not None]
     ranges = tuple([(shown(low), shown(high.then if isinstance(high, ir.If) else high))
-                    for low, high in [axis.items for axis in axes if isinstance(axis, ir.Tuple)]])
+                    for low, high in [axis.items[at:at + 2] for axis in axes if isinstance(axis, ir.Tuple)
+                                      for at in range(0, len(axis.items), 2)]])
     dropped = [(shown(one.decision), shown(one.inside)) for one in split.dropped]
     return InteriorExplained(place, ranges, tuple(dict.fromkeys(dropped)))
 

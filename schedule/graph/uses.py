@@ -72,7 +72,7 @@ def indices_of(soac: ir.Soac, thunk: ir.Thunk) -> Indices:
     """The indices of one of the SOAC's thunks; an operator has none."""
     if isinstance(soac, ir.Once) or thunk is operator_of(soac):
         return Indices()
-    segment, place = thunk.params[:2] if len(thunk.params) == 3 else (None, None)
+    segment, place = thunk.params[-3:-1] if len(thunk.params) > 1 else (None, None)
     segments = None if isinstance(soac.space, ir.Flat) else soac.space.segments
     return Indices(thunk.params[-1], place, segment, total(soac.space), segments)
 

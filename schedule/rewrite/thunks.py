@@ -85,7 +85,7 @@ def reads_at_own_index(thunk: ir.Thunk, arrays: Collection[str]) -> bool:
 def index_only_reads(thunk: ir.Thunk, arrays: Collection[str]) -> bool:
     """Does the thunk use its index only to read these arrays, and its position, if it has one, for nothing?"""
     own = thunk.params[-1]
-    hidden = {own, *thunk.params[1:-1]}
+    hidden = {*thunk.params[-2:]}
     stack = [thunk.body]
     while stack:
         exp = stack.pop()

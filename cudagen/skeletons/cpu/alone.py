@@ -83,7 +83,7 @@ def walk_whole(kernel: Kernel, run: Sweep, root: ir.Space, walked: Callable[...,
     if isinstance(root, ir.Flat):
         return walked(integer(0), code.size(root.size))
     segmented_chunk(code, root, whole_of(code, root), lambda s: run.segment(s, prologue=True), walked,
-                    lambda s: segment_end(kernel, run, integer(0), s, None))
+                    lambda s: segment_end(kernel, run, integer(0), s, None), run)
 
 
 def counted_in(walk: Walk) -> list[str]:

@@ -15,10 +15,9 @@ from collections.abc import Callable
 
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import integer, op
-from nessie.cudagen.kernels.thunks import apply
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.elements import Sweep
-from nessie.cudagen.skeletons.interiors import bounds, extreme, interiors, loop
+from nessie.cudagen.skeletons.interiors import bounds, extreme, interiors, loop, outer_ranges
 
 FEW = 10                        # elements that are not worth an interior
 
@@ -44,8 +43,9 @@ def inner_range(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp 
         for interior in found:
             if interior.rows is None or segment is None:
                 continue
-            begin, end = apply(code, run.tables, interior.rows, ())
-            holds = op("and", holds, op("and", op("<=", begin.exp, segment), op("<", segment, end.exp)))
+            indices = run.axes_at(segment) if run.axes else (segment,)
+            for (begin, end), index in zip(outer_ranges(run, interior), indices, strict=True):
+                holds = op("and", holds, op("and", op("<=", begin, index), op("<", index, end)))
         with code.block() as inside:
             lows, highs = bounds(run, [interior.range for interior in found], segment, start)
             code.add(loops.Set(first, op("min", extreme("max", [low, *lows]), high)))

@@ -38,7 +38,7 @@ def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp, tog
             beside = partial(together.walk, part, partial(segment_results, kernel, run))
         segmented_chunk(code, chunks.root, part, lambda s: run.segment(s, prologue=True),
                         lambda low, high, s, start: elements(run, low, high, s, start),
-                        lambda s: segment_end(kernel, run, chunk, s, unfinished), beside)
+                        lambda s: segment_end(kernel, run, chunk, s, unfinished), run, beside)
     if isinstance(chunks.root, ir.Irregular) and run.writing and (empty := empty_segments(kernel, run, chunk, part)):
         code.add(loops.If(op("==", part.i0, part.i1), empty, tuple(walked)))
     else:

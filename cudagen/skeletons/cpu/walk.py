@@ -147,7 +147,7 @@ def summary_walk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp) -
     part = span(run.code, chunks, chunk)
     last = Span(part.s1, part.i0, part.s1, part.i1)
     segmented_chunk(run.code, chunks.root, last, lambda s: run.segment(s, prologue=True),
-                    lambda low, high, s, start: elements(run, low, high, s, start), lambda s: None)
+                    lambda low, high, s, start: elements(run, low, high, s, start), lambda s: None, run)
     return part
 
 

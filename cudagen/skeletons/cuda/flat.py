@@ -2,8 +2,8 @@
 apart, so that neighbouring threads take neighbouring elements, which memory likes; each block reduces its threads'
 totals to one in `parts`.
 
-Of a nest, a thread divides for its first element only. It goes on as one adds numbers of two digits, the row and the
-place in it:
+Of a nest, a thread divides for its first element only. It goes on as one adds numbers of several digits, one for each
+axis; here the row and the place in it:
 
     row = row + rows; place = place + rest;                 threads = rows * length + rest
     if (place >= length) { row = row + 1; place = place - length; }
@@ -18,7 +18,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import Buffer
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, grid, in_grid, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.finish import finish_walk
-from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.elements import Sweep, number_at
 from nessie.cudagen.skeletons.interiors import Inside, fixed_interior, inside_or_not
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, size_exp
 from nessie.lambda_cu import nodes as ir
@@ -41,7 +41,9 @@ def sweep_flat(kernel: Kernel, root: ir.Flat | ir.Uniform, buffers: tuple[Buffer
     index = loops.Name(code.fresh("i"))
     code.note("each thread: elements that are a grid apart")
     thread, threads = in_grid(code)
-    rows = None if isinstance(root, ir.Flat) else rows_of(code, code.size(root.length), thread, threads)
+    rows = None
+    if isinstance(root, ir.Uniform):
+        rows = digits_of(code, (*(sweep.axes or (root.segments,)), root.length), thread, threads)
     with code.block() as body:
         if rows is None:
             inside_or_not(sweep, inner, index, index, lambda: sweep.root(index))
@@ -55,28 +57,42 @@ def sweep_flat(kernel: Kernel, root: ir.Flat | ir.Uniform, buffers: tuple[Buffer
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The variables that hold the row of a thread's element and its place in it; by what they grow, to the next."""
-    row: str
-    place: str
-    length: loops.Exp
-    rows: loops.Exp
-    rest: loops.Exp
+class Digits:
+    """The variables that hold a thread's element as the indices of axes; by how much each grows, to the next."""
+    indices: tuple[loops.Name, ...]
+    sizes: tuple[loops.Exp, ...]
+    steps: tuple[loops.Exp, ...]
 
 
-def rows_of(code: Code, length: loops.Exp, first: loops.Exp, step: loops.Exp) -> Rows:
-    row = code.var("row", "int", op("/", first, length))
-    place = code.var("place", "int", op("-", first, op("*", loops.Name(row), length)))
-    rows = code.let_int("rows", op("/", step, length))
-    return Rows(row, place, length, rows, code.let_int("rest", op("-", step, op("*", rows, length))))
+def digits_of(code: Code, axes: tuple[ir.Size, ...], first: loops.Exp, step: loops.Exp) -> Digits:
+    sizes = tuple(map(code.size, axes))
+    begin, steps = split(code, sizes, first), split(code, sizes, step)
+    hints = (*["row"] * (len(axes) - 1), "place")
+    indices = [loops.Name(code.var(hint, "int", index)) for hint, index in zip(hints, begin, strict=True)]
+    return Digits(tuple(indices), sizes, steps)
 
 
-def in_row(sweep: Sweep, index: loops.Exp, rows: Rows, inner: Inside | None) -> None:
-    """What is done at an element; then its row and place become those of the next."""
-    code, row, place = sweep.code, loops.Name(rows.row), loops.Name(rows.place)
+def split(code: Code, sizes: tuple[loops.Exp, ...], number: loops.Exp) -> tuple[loops.Exp, ...]:
+    """The number's digits, where so many of each make one of the next."""
+    found: list[loops.Exp] = []
+    for size in sizes[:0:-1]:
+        rows = code.let_int("rows", op("/", number, size))
+        found.append(code.let_int("rest", op("-", number, op("*", rows, size))))
+        number = rows
+    return (number, *reversed(found))
+
+
+def in_row(sweep: Sweep, index: loops.Exp, at: Digits, inner: Inside | None) -> None:
+    """What is done at an element; then the indices become those of the next."""
+    code, place = sweep.code, at.indices[-1]
+    row = code.let_int("segment", number_at(at.indices[:-1], at.sizes))
+    if sweep.axes:
+        sweep.counted(row, at.indices[:-1])
     sweep.divide(row)
-    inside_or_not(sweep, inner, place, place, lambda: sweep.root(index, row, op("-", index, place), place), row)
-    code.add(loops.Set(rows.row, op("+", row, rows.rows)))
-    code.add(loops.Set(rows.place, op("+", place, rows.rest)))
-    code.add(loops.If(op("<=", rows.length, place), (loops.Set(rows.row, op("+", row, integer(1))),
-                                                     loops.Set(rows.place, op("-", place, rows.length)))))
+    inside_or_not(sweep, inner, place, place, lambda: sweep.root(index, row, op("-", index, place), place),
+                  at.indices[:-1])
+    for digit, more in zip(at.indices, at.steps, strict=True):
+        code.add(loops.Set(digit.name, op("+", digit, more)))
+    for before, digit, size in reversed([*zip(at.indices, at.indices[1:], at.sizes[1:], strict=False)]):
+        code.add(loops.If(op("<=", size, digit), (loops.Set(before.name, op("+", before, integer(1))),
+                                                  loops.Set(digit.name, op("-", digit, size)))))

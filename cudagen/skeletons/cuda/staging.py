@@ -115,7 +115,7 @@ def computed_before(walk: Walk, root: ir.Space, active: frozenset[str]) -> Itera
             continue
         found = list(subexpressions(soac.thunk.body))
         reads = [exp for exp in found if isinstance(exp, ir.Read)]
-        near = {ir.Var(name) for name in (soac.thunk.params[0], soac.thunk.params[-1])}
+        near = {ir.Var(name) for name in (*soac.thunk.params[-3:-2], soac.thunk.params[-1])}
         if {read.array for read in reads} <= given and not near.issuperset([read.index for read in reads]) \
                 and not any(isinstance(exp, ir.CallScalar) for exp in found):
             yield step.name, wide(walk.bases[step.name][0])

@@ -202,8 +202,8 @@ def read_by_segment(walk: Walk, active: frozenset[str]) -> list[str]:
     """The kernel's arrays, with an element for each segment, that elements read at their segment's number."""
     assert isinstance(walk.root, ir.Segmented)
     thunks = [thunk for step in walk.steps if step.place.kind in ("root", "residual") and step.name in active
-              for thunk in INDEX_THUNKS.of(step.bind.soac) if len(thunk.params) == 3]
-    return sorted(read_at(walk, walk.root.segments, thunks, 0))
+              for thunk in INDEX_THUNKS.of(step.bind.soac) if len(thunk.params) > 1]
+    return sorted(read_at(walk, walk.root.segments, thunks, -3))
 
 
 def end(kernel: Kernel, sweep: Sweep, segment: loops.Exp) -> None:
