@@ -49,7 +49,9 @@ class Segments:
 
     def axes(self, segments: Indices) -> tuple[Indices, ...]:
         """Return the segments' indices of the axes outside of them."""
-        return tuple(np.unravel_index(segments, self.outer)) if self.outer and len(segments) else (segments,)
+        if not len(segments):
+            return (segments,) * max(len(self.outer), 1)
+        return tuple(np.unravel_index(segments, self.outer)) if self.outer else (segments,)
 
 
 def reduce_segments(items: Arrays, identity: Values, operator: ir.Thunk, over: Segments,

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from amounts import examples, many
-from executors import EXECUTORS, QUICK, Compiled, Failed, agree, interpreted, outcome
+from executors import EXECUTORS, QUICK, Compiled, Failed, agree, assert_the_gpu_agrees, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paths import EXAMPLES
 from random_folds import fold_programs
+from random_nests import nests
 from random_programs import RandomProgram, programs, sharing_programs
 
 from nessie import driver, forms, pipeline
@@ -102,6 +103,19 @@ def test_random_folds(random: RandomProgram) -> None:
 @given(st.integers(1, 2).flatmap(fold_programs))
 def test_random_folds_compiled(random: RandomProgram) -> None:
     compare(random, QUICK)
+
+
+@settings(quick, max_examples=examples(25))
+@given(nests())
+def test_random_nests(random: RandomProgram) -> None:
+    compare(random, ("reference none", "reference ilp", "loops ilp"))
+
+
+@settings(quick, max_examples=examples(6))
+@given(nests())
+def test_random_nests_compiled(random: RandomProgram) -> None:
+    compare(random, QUICK)
+    assert_the_gpu_agrees(Compiled(random.source), random.arguments)
 
 
 @pytest.mark.slow
