@@ -116,8 +116,9 @@ def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained
     place, space, form = user_span(made.origin), made.space.space, made.space.form
     length = renamed(show(form), names) if form is not None else ""
     match space:
-        case ir.Uniform(_, size, _):
-            return SpaceExplained(place, "uniform", length, f"i*{renamed(show_size(size), names)}", "none")
+        case ir.Uniform(_, size):
+            axes = " * ".join([renamed(show_size(axis), names) for axis in space.axes]) if space.outer else ""
+            return SpaceExplained(place, f"uniform: {axes}" if axes else "uniform", length, f"i*{renamed(show_size(size), names)}", "none")
         case ir.Closed() | ir.Nested():
             return SpaceExplained(place, type(space).__name__.lower(), length, "their sum", "none")
         case ir.Irregular(segments, offsets, _):

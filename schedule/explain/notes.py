@@ -31,7 +31,8 @@ class GroupsExplained:
 
 @dataclass(frozen=True)
 class SpaceExplained:
-    """How the lengths computed at `place` are held: the `form` of their space; the `length` and `start` of segment i,
+    """How the lengths computed at `place` are held: the `form` of their space, with its axes where they are more than
+    two; the `length` and `start` of segment i,
     or s, j of nested ones; the `memory` it takes; `reason`: why it takes any, where that is known."""
     place: Span | None
     form: str

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from nessie.lambda_cu.reference.kernels import run_kernel
 from nessie.lambda_cu.reference.reference import EvaluationLimits, Stats
 from nessie.lambda_cu.running.traffic import traffic
 from nessie.lambda_cu.text.parser import parse
-from nessie.lambda_cu.text.printer import show_exp
+from nessie.lambda_cu.text.printer import show, show_exp
 
 RULES = ("clamp", "mirror", "wrap", "zeros")
 DECISIONS = ("min", "max", "mod", "rem")
@@ -44,6 +45,21 @@ function f (h : int, w : int, t : int, m : [int; t], r : int) -> (size : int, re
   return (t, it)
 }}
 entry f : int, int, [int], int -> [int]
+"""
+BOX = """kernel K (d : int, h : int, w : int, u : int, t : int, m : [int; t], r : int) -> [int; t] {
+  let it = SEG_MAP { (i1, i2, s, j, i) =>
+      m[(max(0, i1 - 1) * h + i2) * w + j] + m[(min(d - 1, i1 + 1) * h + i2) * w + j]
+      + m[(i1 * h + max(0, i2 - 1)) * w + j] + m[(i1 * h + min(h - 1, i2 + 1)) * w + j]
+      + m[s * w + max(0, j - 1)] + m[s * w + min(w - 1, j + 1)] + r * 0
+      using d, h, w, m, r
+    } uniform(u = d * h, w, t)
+  return it
+}
+function f (d : int, h : int, w : int, u : int, t : int, m : [int; t], r : int) -> (size : int, result : [int; size]) {
+  let it : [int; t] = run K (d, h, w, u, t, m, r)
+  return (t, it)
+}
+entry f : int, int, int, int, [int], int -> [int]
 """
 
 
@@ -142,6 +158,33 @@ def test_one_too_wide_is_found_twice(body: str, bounds: str, low: int, high: int
         check_interiors(planted)
     with pytest.raises(InternalError, match=r"interior|range of"):
         run(planted, arguments)
+
+
+def test_a_box_has_a_range_for_each_axis() -> None:
+    program = borders(parse(BOX))
+    check(program)
+    check_interiors(program)
+    found = interior(program)
+    assert decisions(found.thunk) == [] and found.rows is not None and isinstance(found.rows.body, ir.Tuple)
+    assert show_exp(found.rows.body) == "(1, d - 1, 1, h - 1)"
+    assert parse(show(program)) == program
+    for d, h, w in product((1, 2, 3), (1, 2, 4), (1, 3, 5)):
+        run(program, [d, h, w, d * h, d * h * w, np.arange(d * h * w) ** 2 + 1, 7])
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_box_too_wide_is_found_twice(place: int) -> None:
+    program = borders(parse(BOX))
+    right = interior(program)
+    assert right.rows is not None and isinstance(right.rows.body, ir.Tuple)
+    items = list(right.rows.body.items)
+    items[place] = ir.Op("+-"[place % 2 == 0], (items[place], ir.Const(1, "int")))
+    planted = with_interior(program, replace(right, rows=replace(right.rows, body=ir.Tuple(tuple(items)))))
+    check(planted)
+    with pytest.raises(IllFormed, match="not proven"):
+        check_interiors(planted)
+    with pytest.raises(InternalError, match=r"interior|range of"):
+        run(planted, [3, 4, 5, 12, 60, np.arange(1, 61) ** 2, 7])
 
 
 def run(program: ir.Program, arguments: list[Any]) -> Any:
