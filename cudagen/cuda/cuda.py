@@ -33,6 +33,7 @@ from nessie.cudagen.cuda.operators import (
 )
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
+    WARP,
     Atomic,
     Barrier,
     Call,
@@ -69,7 +70,6 @@ WIDTH = 116                     # of a function's first lines
 DEEPEST = 30                    # deeper statements are not indented more
 SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
 MASK = "0xffffffffu"
-WARP = 32
 SHUFFLES = {"down": "__shfl_down_sync", "up": "__shfl_up_sync", "index": "__shfl_sync"}
 WORD = "unsigned long long"
 Access = Load | Store | Atomic
@@ -230,8 +230,8 @@ class FunctionPrinter:
                 return f"const {TYPES[type_]} {self.bind(result, type_)} = {self.atomic(statement)}"
             case Pause():
                 return "__nanosleep(20)"
-            case Barrier(warp):
-                return "__syncwarp()" if warp else "__syncthreads()"
+            case Barrier(warp, lanes):
+                return f"__syncwarp({mask_of(lanes) if lanes < WARP else ''})" if warp else "__syncthreads()"
             case Return(values):
                 listed = ", ".join([self.text(v) for v in values])
                 return f"return {{{listed}}}" if len(values) > 1 else f"return {listed}".rstrip()
@@ -333,8 +333,8 @@ class FunctionPrinter:
                 return Piece(self.names[name], self.types[name])
             case Load():
                 return self.load(exp)
-            case Shuffle(name, offset, mode):
-                return self.shuffle(name, offset, mode)
+            case Shuffle():
+                return self.shuffle(exp)
             case Peers(name, bits):
                 return Piece(f"lanes_alike({self.names[name]}, {bits})", "int", bits=WARP)
             case Vote(name):
@@ -382,13 +382,18 @@ class FunctionPrinter:
             name = f"((const volatile {TYPES[self.types[access.array]]} *){name})"
         return f"{name}[{self.text(access.index)}]"
 
-    def shuffle(self, name: str, offset: Exp, mode: str) -> Piece:
-        type_ = self.types[name]
-        lane, value = within(self.piece(offset), UNARY), self.piece(Name(name)).text
-        lane = lane if isinstance(offset, Const) else f"(int){lane}"
-        if type_ == "bool":
-            return Piece(f"(bool){SHUFFLES[mode]}({MASK}, (int){value}, {lane})", type_, UNARY)
-        return Piece(f"{SHUFFLES[mode]}({MASK}, {value}, {lane})", type_)
+    def shuffle(self, shuffle: Shuffle) -> Piece:
+        type_, lanes = self.types[shuffle.name], shuffle.lanes
+        lane, value = within(self.piece(shuffle.offset), UNARY), self.piece(Name(shuffle.name)).text
+        lane = lane if isinstance(shuffle.offset, Const) else f"(int){lane}"
+        given = f"(int){value}" if type_ == "bool" else value
+        called = f"{SHUFFLES[shuffle.mode]}({mask_of(lanes)}, {given}, {lane}{f', {lanes}' if lanes < WARP else ''})"
+        return Piece(f"(bool){called}", type_, UNARY) if type_ == "bool" else Piece(called, type_)
+
+
+def mask_of(lanes: int) -> str:
+    """The bits of the lanes that meet, so many neighbouring ones, of which the thread's is one."""
+    return MASK if lanes == WARP else f"{hex((1 << lanes) - 1)}u << (threadIdx.x & {WARP - lanes})"
 
 
 def unwrapped(text: str) -> str:

@@ -8,6 +8,8 @@ from nessie.base.source import IllFormed
 from nessie.base.widths import WIDE, wide
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
+    TEAMS,
+    WARP,
     Atomic,
     Barrier,
     Call,
@@ -184,7 +186,10 @@ class FunctionCheck:
                 return True
             case Shared(name):
                 require(name in self.top(), f"shared array {name} is not at the top")
-            case Pause() | Barrier() | Note():
+            case Barrier(warp, lanes):
+                only_cuda(scope, "Barrier")
+                require(lanes in TEAMS and (warp or lanes == WARP), f"{lanes} lanes do not meet by themselves")
+            case Pause() | Note():
                 only_cuda(scope, type(statement).__name__)
         return False
 

@@ -25,6 +25,8 @@ from nessie.cudagen.loops.meanings import MEANINGS, Scalar
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
     FRAME,
+    TEAMS,
+    WARP,
     Atomic,
     Barrier,
     Call,
@@ -54,7 +56,6 @@ from nessie.cudagen.loops.nodes import (
     While,
 )
 
-WARP = 32
 APART = 1 << 48                         # bytes between arrays, as distances have it
 
 
@@ -159,9 +160,10 @@ class Block:
 
     def open_warps(self) -> bool:
         opened = False
-        for first in range(0, len(self.waits), WARP):
-            lanes = self.waits[first:first + WARP]
-            if all(w is not None and w.lane is not None and w.at is lanes[0].at for w in lanes):  # type: ignore[union-attr]
+        for first in range(0, len(self.waits), TEAMS[0]):
+            team = team_of(self.waits[first])
+            lanes = self.waits[first:first + team]
+            if first % team == 0 and all(w is not None and w.lane is not None and w.at is lanes[0].at for w in lanes):  # type: ignore[union-attr]
                 for lane, wait in enumerate(lanes):
                     self.told[first + lane] = told(lanes, wait)
                     self.waits[first + lane] = TURN
@@ -174,6 +176,11 @@ class Block:
             return False
         self.waits = [TURN] * len(self.waits)
         return True
+
+
+def team_of(wait: Wait | None) -> int:
+    """The number of lanes that meet where one of them waits."""
+    return wait.at.lanes if wait is not None and isinstance(wait.at, Shuffle | Barrier) else WARP
 
 
 def told(lanes: Sequence[Wait | None], own: Wait | None) -> Scalar | None:
@@ -267,7 +274,7 @@ class Machine:
                     results.append((yield from self.value(value, frame)))
                 return Returned(tuple(results))
             case Barrier(warp):
-                yield Wait(statement, lane=frame["threadIdx"] % WARP if warp else None)
+                yield Wait(statement, lane=frame["threadIdx"] % statement.lanes if warp else None)
             case Pause():
                 yield TURN
             case Shared() | Note():
@@ -324,12 +331,12 @@ class Machine:
 
     def looked_at(self, shuffle: Shuffle | Vote | Peers, frame: Frame) -> int:
         """The lane whose value the thread gets: its own where the offset leaves the warp."""
-        own = frame["threadIdx"] % WARP
         if not isinstance(shuffle, Shuffle):
-            return int(own)
+            return int(frame["threadIdx"] % WARP)
+        lanes, own = shuffle.lanes, frame["threadIdx"] % shuffle.lanes
         offset = self.evaluate(shuffle.offset, frame)
-        lane = {"down": own + offset, "up": own - offset, "index": offset % WARP}[shuffle.mode]
-        return int(lane) if 0 <= lane < WARP else int(own)
+        lane = {"down": own + offset, "up": own - offset, "index": offset % lanes}[shuffle.mode]
+        return int(lane) if 0 <= lane < lanes else int(own)
 
     def evaluate(self, exp: Exp, frame: Frame) -> Any:
         match exp:

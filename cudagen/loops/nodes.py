@@ -55,7 +55,11 @@ from dataclasses import field
 from nessie.base.located import Located
 from nessie.base.records import dataclass
 
+WARP = 32                           # lanes
+TEAMS = (4, 8, 16, WARP)            # numbers of lanes that may meet
+
 # Expressions ------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Const:
@@ -91,10 +95,12 @@ class Load:
 @dataclass(frozen=True)
 class Shuffle:
     """The value that another lane of the warp, all of whose lanes take part, holds in `name`; cuda only. Mode 'down':
-    the lane `offset` above this one, as CUDA has it; 'up': below; 'index': the lane of that number."""
+    the lane `offset` above this one, as CUDA has it; 'up': below; 'index': the lane of that number. `lanes`: of so many
+    neighbouring lanes, a part of the warp, all take part, and no others."""
     name: str
     offset: Exp
     mode: str = "down"
+    lanes: int = WARP
 
 
 @dataclass(frozen=True)
@@ -236,9 +242,10 @@ class Pause:
 
 @dataclass(frozen=True)
 class Barrier:
-    """All threads of the block wait for each other, and see what the others have written; or, if `warp`, those of the
-    warp; cuda only."""
+    """All threads of the block wait for each other, and see what the others have written; or, if `warp`, so many
+    neighbouring lanes of the warp; cuda only."""
     warp: bool = False
+    lanes: int = WARP
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from nessie.base.text.tokens import Tokens
 from nessie.cudagen.loops.nodes import (
+    WARP,
     Atomic,
     Barrier,
     Call,
@@ -147,7 +148,8 @@ class Parser:
         if tokens.accept("pause"):
             return Pause()
         if tokens.accept("barrier"):
-            return Barrier(tokens.accept("warp") is not None)
+            warp = tokens.accept("warp") is not None
+            return Barrier(warp, WARP if not warp or tokens.at(";") else int(tokens.integer()))
         if tokens.accept("prefetch"):
             array = tokens.name()
             return Prefetch(array, self.indexed(self.expression))
@@ -257,8 +259,9 @@ class Parser:
             tokens.expect("(")
             name = tokens.name()
             tokens.expect(",")
-            (offset,) = tokens.listed(self.expression, ")")
-            return Shuffle(name, offset, mode)
+            offset, lanes = self.expression(), tokens.integer() if tokens.accept(",") else WARP
+            tokens.expect(")")
+            return Shuffle(name, offset, mode, int(lanes))
         if tokens.accept("vote"):
             tokens.expect("(")
             (name,) = tokens.listed(tokens.name, ")")

@@ -8,6 +8,7 @@ from nessie.base.text.tokens import show_char, show_name, show_string
 from nessie.base.widths import WIDE, wide
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
+    WARP,
     Atomic,
     Barrier,
     Call,
@@ -180,8 +181,8 @@ def show_simple(statement: Stmt) -> str:
             return ("return " + ", ".join(map(show_exp, values))).rstrip()
         case Pause():
             return "pause"
-        case Barrier(warp):
-            return "barrier warp" if warp else "barrier"
+        case Barrier(warp, lanes):
+            return f"barrier warp{of_lanes(' ', lanes)}" if warp else "barrier"
         case Note(text):
             return f"note {show_string(text)}"
     raise TypeError(statement)
@@ -196,8 +197,8 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
             return word(name)
         case Load(array, index, order):
             return f"{order and order + ' '}{word(array)}[{show_exp(index)}]"
-        case Shuffle(name, offset, mode):
-            return f"shuffle {mode}({word(name)}, {show_exp(offset)})"
+        case Shuffle(name, offset, mode, lanes):
+            return f"shuffle {mode}({word(name)}, {show_exp(offset)}{of_lanes(', ', lanes)})"
         case Vote(name):
             return f"vote({word(name)})"
         case Peers(name, bits):
@@ -214,6 +215,11 @@ def show_exp(exp: Exp, around: int = LOOSEST) -> str:
         case Op(op, arguments):
             return f"{op}({', '.join([show_exp(a) for a in arguments])})"
     raise TypeError(exp)
+
+
+def of_lanes(before: str, lanes: int) -> str:
+    """The number of lanes, unless it is the whole warp."""
+    return "" if lanes == WARP else f"{before}{lanes}"
 
 
 def parenthesise(text: str, needed: bool) -> str:

@@ -8,7 +8,7 @@ from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.base.widths import wide
-from nessie.cudagen.loops.nodes import FRAME, Const, Distance, Exp, Load, Name, Op, Peers, Shuffle, Vote
+from nessie.cudagen.loops.nodes import FRAME, TEAMS, Const, Distance, Exp, Load, Name, Op, Peers, Shuffle, Vote
 from nessie.lambda_cu.ops import result_type
 
 SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
@@ -42,8 +42,9 @@ def type_of(exp: Exp, scope: Scope) -> str:
                 seen_by_all(scope, order, array)
                 want(f"what {order} loads", type_, "int")
             return wide(type_)
-        case Shuffle(name, offset, mode):
+        case Shuffle(name, offset, mode, lanes):
             only_cuda(scope, "Shuffle")
+            require(lanes in TEAMS, f"{lanes} lanes do not shuffle by themselves")
             require(mode in ("down", "up", "index"), f"shuffle mode {mode} does not exist")
             want("shuffle's offset", type_of(offset, scope), "int")
             return lookup(name, scope.scalars, "scalar")
