@@ -3,6 +3,7 @@
                                  on the CPU                              on the GPU
     functions that run apart     one thread each: skeletons.apart       -
     ORDER                        a sort by rows: skeletons.cpu.order     skeletons.cuda.order
+    segments that owners hold    as any bindings                         an owner each: skeletons.owners.walk
     any bindings of one walk     chunks: skeletons.cpu.walk              blocks of threads: skeletons.cuda.walk
 """
 from __future__ import annotations
@@ -27,7 +28,9 @@ from nessie.cudagen.skeletons.cpu.order import plan_order
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
+from nessie.cudagen.skeletons.owners.walk import plan_owners
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings.owners import by_owners
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.rename import rename_kernel
 from nessie.lambda_cu.running.default_depths import called
@@ -113,6 +116,8 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
             return plan_order(kernel, program, tables, width, each)
         case "cpu":
             return plan_walk(walk_of(kernel, program), tables, width, alone=True)
+        case "cuda" if by_owners(kernel):
+            return plan_owners(kernel, program, tables)
         case "cuda" if orders:
             return plan_cuda_order(kernel, program, tables, width)
         case "cuda":

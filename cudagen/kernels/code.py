@@ -79,6 +79,8 @@ class Code:
         self.starts: dict[str, Callable[[loops.Exp], loops.Exp]] = {}       # by offsets, where they are at hand
         self.given: dict[str, str] = {}     # the names here of the arrays that the scalar function is given
         self.wary = False                   # a scalar function whose arguments may be tainted
+        self.above: list[loops.Stmt] = []
+        self.left = frozenset[str]()        # arrays that the function itself has filled before it reads them
         self._trail: list[tuple[str, loops.Exp]] = []
         self._taken = {*scalars, *arrays, *reserved, *RESERVED}
 
@@ -163,11 +165,18 @@ class Code:
         self.statements.insert(0, loops.Shared(name, type_, size))
         return name
 
+    def shared_above(self, hint: str, type_: str, size: int) -> str:
+        """The same within other statements: whoever has written the function's own puts `above` before them."""
+        name = self.fresh(hint)
+        self.above.append(loops.Shared(name, type_, size))
+        return name
+
     def load(self, array: str, base: str, index: loops.Exp) -> Value:
         """array[index], loaded unless registers hold it; the index is a name or constant."""
         held = self.known.get((array, index))
         if held is None:
-            held = self.let(f"{array}_at", Value(loops.Load(self.array(array, base), index), wide(base)))
+            loaded = Value(loops.Load(self.array(array, base), index), wide(base), array in self.left and self.fails)
+            held = self.let(f"{array}_at", loaded)
             self.learn(array, index, held)
         return held
 

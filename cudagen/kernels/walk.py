@@ -12,6 +12,7 @@ carries is swept twice, first for the totals of its chunks.
 """
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import field, replace
 
 from nessie.base.records import dataclass
@@ -76,6 +77,13 @@ class Walk:
 
 
 def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
+    places = Places(kernel)
+    return walk_at(kernel, program, places.root, [places.of(bind) for bind in kernel.binds])
+
+
+def walk_at(kernel: ir.Kernel, program: ir.Program, root: ir.Space | None, places: Sequence[Place],
+            kept: Collection[str] = ()) -> Walk:
+    """The plan where bindings run at these places. `kept`: arrays that are in memory beside results."""
     types: dict[str, ir.Type] = {p.name: p.type for p in kernel.params}
     functions = {f.name: f for f in program.scalar_functions}
     bases = []
@@ -83,10 +91,10 @@ def walk_of(kernel: ir.Kernel, program: ir.Program) -> Walk:
         bound = bound_types(bind, Scope(dict(types), functions))
         bases.append(tuple(type_.base if isinstance(type_, ir.Array) else type_ for type_ in bound))
         types.update(zip(bind.names, bound, strict=True))
-    places = Places(kernel)
-    steps = tuple(Step(bind, places.of(bind), own_name(bind, number)) for number, bind in enumerate(kernel.binds))
-    stored = stored_arrays(kernel, steps, types)
-    walk = Walk(kernel, places.root, steps, types, {s.name: b for s, b in zip(steps, bases, strict=True)}, stored)
+    steps = tuple(Step(bind, place, own_name(bind, number))
+                  for number, (bind, place) in enumerate(zip(kernel.binds, places, strict=True)))
+    stored = stored_arrays(kernel, steps, types).union(kept)
+    walk = Walk(kernel, root, steps, types, {s.name: b for s, b in zip(steps, bases, strict=True)}, stored)
     return replace(walk, ranked=ranked_places(walk), positioned=positioned_places(walk), prologue=prologue_arrays(walk))
 
 

@@ -13,5 +13,6 @@
 
     cpu/            walk, order
     cuda/           walk, order
+    owners/         the GPU's walk by owners of segments
     apart/          host functions that one thread of the CPU runs
 """

@@ -10,4 +10,6 @@
     partitions      what is left of a shape around a partition
     shown           a mapping of a space for readers
     certificate     each index is walked once, and no other: by walking small sizes
+    owners          how owners of segments walk them, and what they cannot
+    own_row         proofs that an index lies in the own row
 """

@@ -53,7 +53,8 @@ def expressions() -> st.SearchStrategy[loops.Exp]:
             row.flatmap(lambda r: st.tuples(*[inner] * r.arity).map(lambda a: Op(r.name, a))),
                 st.tuples(inner, inner, inner).map(lambda a: Op("select", a)),
             st.builds(Load, names, inner, st.sampled_from(["", "volatile", "relaxed", "acquire"])),
-            st.builds(loops.Shuffle, names, inner, st.sampled_from(["down", "up", "index"]), st.sampled_from(loops.TEAMS)),
+            st.builds(loops.Shuffle, names, inner, st.sampled_from(["down", "up", "index"]),
+                      st.sampled_from(loops.TEAMS)),
             st.builds(loops.Vote, names), st.builds(loops.Peers, names, st.integers(1, 32)))
     return st.recursive(leaves, larger, max_leaves=12)
 

@@ -1,0 +1,6 @@
+"""The GPU's walk by owners: a block of threads, a warp, a part of a warp or a thread holds a segment.
+
+    walk            begins here: sweeps through the segment
+    teams           what the lanes of an owner do together
+    row_order       ORDER of a row
+"""
