@@ -89,11 +89,11 @@ def exchange(code: Code, row: Sorted, low: loops.Exp, distance: loops.Exp) -> No
     high = code.let_int("high", op("+", low, distance))
     first, second = [loaded(code, "key", row.keys, row.base, at) for at in (low, high)]
     wrong = precedes(row, second, first)
-    stored = [(row.keys, first, second)]
+    stored: list[tuple[str, loops.Exp, loops.Exp]] = [(row.keys, first, second)]
     if row.positions is not None:
         places = [loaded(code, "place", row.positions, "int", at) for at in (low, high)]
         wrong = op("or", wrong, op("and", op("not", precedes(row, first, second)), op("<", places[1], places[0])))
-        stored.append((row.positions, *places))
+        stored.append((row.positions, places[0], places[1]))
     code.add(loops.If(wrong, tuple([loops.Store(array, at, value) for array, below, above in stored
                                     for at, value in ((low, above), (high, below))])))
 

@@ -83,7 +83,7 @@ def places_of(kernel: ir.Kernel, found: owners.Owned) -> list[Place]:
 
 class Segment:
     """Writes the walk of one segment. `now`: the variables of sums; `sorted`: the arrays of ORDERs; `meetings`: how
-    often all threads of the block meet at least."""
+    often the lanes meet at least; `parked`: whether sums are in shared memory then."""
 
     def __init__(self, kernel: Kernel, found: owners.Owned, code: Code, team: Team, segment: loops.Exp) -> None:
         self.kernel, self.plan, self.found, self.code, self.team = kernel, kernel.walk, found, code, team
@@ -91,7 +91,7 @@ class Segment:
         self.sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
         self.now: Names = {}
         self.sorted: dict[str, Sorted] = {}
-        self.meetings = 0
+        self.meetings, self.parked = 0, False
         self.start = code.let_int("start", start_of(code, root, segment))
         self.stop = code.let_int("stop", start_of(code, root, op("+", segment, integer(1))))
 
@@ -102,7 +102,7 @@ class Segment:
             self.for_segment(number)
             self.elements(number)
         self.for_segment(self.found.many)
-        if self.team.whole and self.meetings == 1:
+        if self.parked and self.meetings == 1:
             code.note("the next segment's sums go where these are, which all have read then")
             code.add(loops.Barrier())
 
@@ -192,7 +192,7 @@ class Segment:
         if apart:
             self.code.note("what the lanes have is added up; all of them know what it comes to")
             total(self.kernel, self.code, self.team, self.now, apart)
-            self.meetings += self.team.whole
+            self.meetings, self.parked = self.meetings + self.team.whole, self.team.whole
         for step in self.plan.steps:
             if step.name in {state.name for state in states}:
                 for name, value in zip(step.bind.names, self.sweep.now(self.kernel.states[step.name]), strict=True):

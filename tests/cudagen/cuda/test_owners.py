@@ -13,6 +13,7 @@ from test_gpu import launch
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.skeletons.owners import walk
 from nessie.lambda_cu.check import check_kernel
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
@@ -21,7 +22,9 @@ CASES = {"irregular": LENGTHS, "uniform": UNIFORM, "closed": CLOSED}
 
 @pytest.fixture(scope="module", params=LEVELS)
 def built(request: pytest.FixtureRequest) -> tuple[str, GpuProgram]:
-    return request.param, gpu_code(owner_program((request.param,)))
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(walk, "MOST_BLOCKS", 2)           # so that owners have several segments
+        return request.param, gpu_code(owner_program((request.param,)))
 
 
 @pytest.mark.parametrize("space, name", NAMES)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -124,8 +125,8 @@ def by(level: str) -> Levels:
     return Levels((level, "serial" if level == "thread" else "lane"), Gen())
 
 
-def owner_program(levels: tuple[str, ...] = LEVELS) -> ir.Program:
-    kernels = tuple([owner_kernel(level, *of) for level in levels for of in NAMES])
+def owner_program(levels: Sequence[str] = LEVELS, names: Sequence[tuple[str, str]] = tuple(NAMES)) -> ir.Program:
+    kernels = tuple([owner_kernel(level, *of) for level in levels for of in names])
     return replace(program_of(kernels[0]), kernels=kernels)
 
 

@@ -1,0 +1,69 @@
+"""Walks by owners of segments have no races, and each barrier of an owner is needed: as test_races.py tests the walks
+of all segments together."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from built import gpu_code
+from owner_kernels import owner_kernel, owner_program
+from taped import ADDRESSES, THREADS, Watched, planted, tape
+from test_races import Kernels, watched
+
+from nessie.cudagen.cuda.cudasim import compiler
+from nessie.cudagen.skeletons.owners import walk
+
+pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+
+LENGTHS = [3, 0, 0, 700, 40, 1, 0, 33, 9, 17, 8, 0, 0, 5, *[13] * 20, 300, 0, 260]
+NAMES = ("reduce", "several sums", "sum in order", "scan", "scans of scans", "softmax", "sort", "permute", "reversed",
+         "neighbours", "filter")
+LEVELS = ("block", "warp", "sub4")
+CASES = [(level, name) for level in LEVELS for name in NAMES]
+SAMPLED = [pytest.param(*case, marks=() if case == ("sub4", "reversed") else pytest.mark.sampled(quick=0, ci=4))
+           for case in CASES]
+SEEDS, TRIES = (1, 2), range(1, 7)
+
+
+@pytest.fixture(scope="module")
+def kernels() -> Kernels:
+    n, m = sum(LENGTHS), len(LENGTHS)
+    offsets = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
+    rng = np.random.default_rng(1)
+    given = [n, m, rng.integers(-4, 5, n), rng.integers(-4, 5, m), offsets]
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(walk, "MOST_BLOCKS", 2)           # so that each owner has several segments
+        built = gpu_code(owner_program(LEVELS, [("irregular", name) for name in NAMES]))
+    text, mistakes = planted(built.text)
+    named = {case: owner_kernel(case[0], "irregular", case[1]).name for case in CASES}
+    return Kernels(text, tuple(built.formats), mistakes,
+                   {" ".join(case): tape(built, name, given) for case, name in named.items()})
+
+
+@pytest.fixture(scope="module")
+def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
+
+
+@pytest.fixture(scope="module")
+def addresses(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    return watched(ADDRESSES, kernels.text, kernels.names, tmp_path_factory.mktemp("addresses"))
+
+
+@pytest.mark.parametrize("level, name", SAMPLED)
+def test_no_races(threads: Watched, kernels: Kernels, level: str, name: str) -> None:
+    for seed in SEEDS:
+        assert threads.replay(kernels.tapes[f"{level} {name}"], seed) == ""
+
+
+@pytest.mark.parametrize("level, name", SAMPLED)
+def test_every_barrier_is_needed(threads: Watched, kernels: Kernels, level: str, name: str) -> None:
+    case = f"{level} {name}"
+    unnoticed = [str(mistake) for number, mistake in kernels.mistakes_of(case)
+                 if not any(threads.replay(kernels.tapes[case], seed, mistake=number) for seed in TRIES)]
+    assert unnoticed == []
+
+
+@pytest.mark.parametrize("level, name", SAMPLED)
+def test_no_access_outside_arrays_and_nothing_undefined(addresses: Watched, kernels: Kernels, level: str,
+                                                        name: str) -> None:
+    assert addresses.replay(kernels.tapes[f"{level} {name}"], 1, os_threads=1) == ""
