@@ -16,6 +16,11 @@ from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.mappings.nodes import Mapping as Mapped
+from nessie.lambda_cu.mappings.own_row import in_own_row, indices
+from nessie.lambda_cu.mappings.owners import by_owners
+from nessie.lambda_cu.mappings.text import show_mapping
+from nessie.lambda_cu.parts import INDEX_THUNKS, THUNKS
 from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.text.soacs import show_terms
 from nessie.schedule.graph import nodes as pdg
@@ -49,7 +54,7 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
             nodes.append(opaque_node(step, spaces))
         else:
             uses, fails = uses_of(step.bind.soac, types, spaces.made), scope.soac_can_fail(step.bind.soac, failing)
-            node = node_of(step.name, step.bind, uses, spaces, types, fails)
+            node = with_owner(node_of(step.name, step.bind, uses, spaces, types, fails), step.bind, step.by)
             work = work_of(node, step.bind)
             nodes.append(replace(node, light=work is not None and not work[1], work=None if fails else work,
                                  into=written_over(step.bind, region.over)))
@@ -64,6 +69,23 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
     return Graph(region.function, region.number, tuple((size, estimates.of(size)) for size in sizes
                                                        if isinstance(size, str)),
                  typed, tuple(nodes), order_edges(nodes), outputs, pieces=region.pieces)
+
+
+def with_owner(node: Node, bind: ir.Bind, by: Mapped | None) -> Node:
+    """The node as its segments' owner walks it, if they have one."""
+    if not owned_by(bind, by):
+        return node
+    root = scope.space_of(bind.soac)
+    assert isinstance(root, ir.Segmented)
+    apart = {index.array for thunk in INDEX_THUNKS.of(bind.soac) for index in indices(thunk.body)
+             if not (in_own_row(index, thunk.params, root) or index.exp == ir.Var(thunk.params[0]))}
+    rows = [use.name for use in node.uses if use.mode == GATHER and use.name not in apart]
+    passed = {name for thunk in THUNKS.of(bind.soac) for name in scope.passed(thunk.body)}
+    return replace(node, by=show_mapping(by) if by else "", rows=tuple([name for name in rows if name not in passed]))
+
+
+def owned_by(bind: ir.Bind, by: Mapped | None) -> bool:
+    return by is not None and by_owners(ir.Kernel("", (), (bind,), (), by))
 
 
 def written_over(bind: ir.Bind, over: Mapping[str, Collection[str]]) -> tuple[str, ...]:

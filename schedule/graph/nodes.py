@@ -112,7 +112,8 @@ class Node(Located):
     record an error. `serial`: a later element's write wins, so one thread walks them all, in order. `light`: a MAP of
     few operations, which reads arrays as they come. `work`: the number of operations and of functions per element, for
     a MAP so cheap that its readers may compute it again. `into`: arrays that nobody needs after this write, which goes
-    on in their memory."""
+    on in their memory. `by`: the text of the mapping that says who owns its segments; `rows`: arrays that it then reads
+    at other places of the own row, and at none outside."""
     name: str
     op: str
     space: Space
@@ -125,6 +126,8 @@ class Node(Located):
     light: bool = False
     work: tuple[int, int] | None = None
     into: tuple[str, ...] = ()
+    by: str = ""
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

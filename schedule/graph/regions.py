@@ -21,6 +21,7 @@ from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.ops import OPS
 from nessie.lambda_cu.parts import map_thunks, subexpressions
 
@@ -47,9 +48,11 @@ class Region:
 
 @dataclass(frozen=True)
 class RegionStep:
-    """`bind`: the kernel's binding in the names of the host; None if the scheduler takes the statement as it is."""
+    """`bind`: the kernel's binding in the names of the host; None if the scheduler takes the statement as it is. `by`:
+    the kernel's mapping."""
     statement: ir.Statement
     bind: ir.Bind | None
+    by: maps.Mapping | None = None
 
     @cached_property
     def name(self) -> str:
@@ -169,7 +172,7 @@ def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
                 steps.append(RegionStep(with_a_name(statement, len(steps)), None))
             case ir.Run(_, kernel, _):
                 run = with_a_name(statement, len(steps))
-                steps.append(RegionStep(run, instantiate(run, kernels[kernel])))
+                steps.append(RegionStep(run, instantiate(run, kernels[kernel]), kernels[kernel].by))
             case _:
                 first.append(statement)
                 continue

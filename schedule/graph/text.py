@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from nessie.base.source import Source
 from nessie.base.text.places import Places
-from nessie.base.text.tokens import Tokens, show_name
+from nessie.base.text.tokens import Tokens, show_name, show_string
 from nessie.lambda_cu import nodes as ir
 from nessie.schedule.graph.nodes import MODES, OPS, Elements, Flat, Graph, Node, Size, Space, Survivors, Unit, Use
 
 FLAGS = ("rank", "place", "fails", "serial", "light")
 KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "cut", "fuse", "work", "piece",
-                      "into", *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
+                      "into", "rows", "by", *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
 
 
 def name(text: str) -> str:
@@ -62,7 +62,9 @@ def show_node(node: Node) -> str:
     uses = ", ".join(f"{use.mode} {name(use.name)}" for use in node.uses)
     flags = "".join(f" {flag}" for flag in FLAGS if getattr(node, flag))
     flags += "" if node.work is None else " work({}, {})".format(*node.work)
-    flags += f" into({', '.join(map(name, node.into))})" if node.into else ""
+    flags += "".join([f" {what}({', '.join(map(name, names))})" for what, names in (("into", node.into),
+                                                                                 ("rows", node.rows)) if names])
+    flags += f" by {show_string(node.by)}" if node.by else ""
     results = ", ".join(map(name, node.results))
     return f"{name(node.name)} = {node.op} {show_space(node.space)} ({uses}) -> ({results}){flags}"
 
@@ -168,9 +170,10 @@ def parse_node(tokens: Tokens) -> Node:
     while tokens.at(*FLAGS):
         flags.add(tokens.take().text)
     work = parse_work(tokens) if tokens.accept("work") else None
-    into = parenthesised(tokens) if tokens.accept("into") else ()
+    into, rows = [parenthesised(tokens) if tokens.accept(what) else () for what in ("into", "rows")]
+    by = tokens.literal("string") if tokens.accept("by") else ""
     return tokens.mark(start, Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags,
-                                   "serial" in flags, "light" in flags, work, into))
+                                   "serial" in flags, "light" in flags, work, into, by, rows))
 
 
 def parse_work(tokens: Tokens) -> tuple[int, int]:

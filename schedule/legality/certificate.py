@@ -77,10 +77,35 @@ def one_pass(graph: Graph, members: Collection[str]) -> bool:
     nodes = [node for node in graph.nodes if node.name in members]
     if len(nodes) == 1:
         return True
+    if any(node.by for node in nodes):
+        return one_owner(nodes)
     if any(node.op in ("HOST", "ORDER") for node in nodes):
         return False
     roots = dict.fromkeys(node.space for node in nodes if node.space != Unit()) or (Unit(),)
     return any(Walk(graph, root, nodes).computes_all() for root in roots)
+
+
+def one_owner(nodes: Sequence[Node]) -> bool:
+    """Can one owner compute these nodes for its segment, one after another, going through it as often as it takes? All
+    that it reads of them must then be its own: an element's, the segment's, or an element's of the same row."""
+    roots = {node.space for node in nodes if node.by}
+    root = next(iter(roots))
+    if len(roots) > 1 or len({node.by for node in nodes if node.by}) > 1 or not isinstance(root, Elements) \
+            or root.segments == root.total:
+        return False
+    per: dict[str, str] = {}                    # what each array has one of: an element, a segment
+    for node in nodes:
+        walks = "segment" if node.space == Flat(root.segments) else "element"
+        if node.space not in (root, Flat(root.total), Flat(root.segments)) or node.serial or not (
+                node.op == "MAP" or (node.by and node.op in ("SEG_REDUCE", "SEG_SCAN", "ORDER", "PERMUTE"))):
+            return False
+        for use in node.uses:
+            if use.name in per and (per[use.name], use.mode, use.name in node.rows) not in (
+                    (walks, "own", False), ("segment", "seg", False), ("element", "gather", True)):
+                return False
+        made = {"SEG_REDUCE": "segment", "PERMUTE": "anywhere"}.get(node.op, walks)
+        per.update((name, made) for name in node.results if name != "_")
+    return True
 
 
 def size_of(space: Space) -> Size:

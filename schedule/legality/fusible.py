@@ -21,6 +21,7 @@ would be slow, as it would copy what may be long to write a little.
     path             a path from one to the other leads through a pair that is not allowed
     missing-host     a filter that must be in the kernel too may not be with one of them, or with another such filter
     cut              the user does not want it
+    mapping          their segments have different owners, or none can do what a node does (schedule.legality.owners)
     library, host    a library kernel; a statement of the host
 """
 from __future__ import annotations
@@ -49,6 +50,7 @@ from nessie.schedule.graph.nodes import (
     segments_of,
     space_size,
 )
+from nessie.schedule.legality.owners import owner_reason
 
 SINGLE = (HOST, ORDER, ONCE)            # share a kernel with nothing; but ONCE may end any kernel
 
@@ -66,9 +68,10 @@ class Fusible:
         self.reason: dict[tuple[int, int], str] = {}
         self.bad = [0] * len(index.nodes)
         self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
-        alike: dict[tuple[Space, bool, str, bool], int] = {}
-        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS, node.op if node.op in SINGLE else "",
-                                        node.serial), u) for u, node in enumerate(index.nodes)]
+        alike: dict[tuple[Space, bool, str, bool, str], int] = {}
+        owned = any([node.by for node in index.nodes])
+        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS, node.op if owned or node.op in SINGLE
+                                        else "", node.serial, node.by), u) for u, node in enumerate(index.nodes)]
         late = [self._needs_look_back(u) for u in range(len(index.nodes))]
         apart: dict[tuple[int, int], str | None] = {}           # reasons of independent nodes, by kind
         for v in range(len(index.nodes)):
@@ -183,6 +186,8 @@ class Fusible:
     def _unlike(self, u: int, v: int) -> str | None:
         """The reason why no two nodes of these kinds may share a kernel."""
         a, b = self.index.nodes[u], self.index.nodes[v]
+        if a.by or b.by:
+            return owner_reason(self.index, a, b)
         if HOST in (a.op, b.op):
             return "host"
         if ORDER in (a.op, b.op):
@@ -195,6 +200,8 @@ class Fusible:
         """The reason why u and v, which depends on u, may not share a kernel, as far as the two alone show it."""
         unlike = self._unlike(u, v)
         a, b = self.index.nodes[u], self.index.nodes[v]
+        if a.by or b.by:
+            return unlike
         if unlike == "one-thread" and b.serial and a.light:
             unlike = "space" if self.hosts(u, v) is None else None
         if unlike and unlike != "space":

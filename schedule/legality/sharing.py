@@ -89,6 +89,16 @@ def at_the_end(first: Node, second: Node, modes: Collection[str]) -> bool:
     return second.op == ONCE and bool(modes)
 
 
+def owner(first: Node, second: Node, modes: Collection[str]) -> bool:
+    """OWNER: who holds a segment goes through it again, and has the first node's values of it then.
+
+        A = SEG_REDUCE {(s, j, i) => e1} v (+) d        B = SEG_X {(s, j, i) => e2} d
+        ----------------------------------------------------------------------------- A read as A[s], or B in the own
+        for i in s: e1; a := the sum; for i in s: e2[A[s] -> a]                       row; one owner holds each s
+    """
+    return bool(first.by or second.by)
+
+
 RULES: tuple[tuple[str, Holds], ...] = (
     ("HORIZONTAL", horizontal),
     ("ONCE", at_the_end),
@@ -97,6 +107,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
     ("SEG-EPILOGUE", epilogue),
     ("SCAN", scan_into),
     ("MAP-X", map_into),
+    ("OWNER", owner),
 )
 
 

@@ -24,6 +24,7 @@ from nessie.schedule.graph.nodes import (
 )
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.fusible import Fusible
+from nessie.schedule.legality.owners import may_be_held
 
 OFFSETS = "_offsets"            # ends the names of a nested sequence's row offsets
 
@@ -53,6 +54,8 @@ def witness(fusible: Fusible, u: int, v: int) -> str:
         writer, reader = (second, first) if second.into else (first, second)
         return (f"{writer.name} is written where {writer.into[0]} lies, which {reader.name} reads: together they would "
                 "need a copy of it")
+    if reason == "mapping":
+        return mapping_text(first, second)
     if reason == "cut":
         return "you want them cut"
     return use_text(index, u, v, reason)
@@ -90,6 +93,15 @@ def look_backs_text(index: Index, u: int, v: int, by: str) -> str:
     a, b = index.nodes[u], index.nodes[v]
     return f"{a.name} ({a.op}) and {b.name} ({b.op}) each wait for all earlier tiles, and {b.name} needs what " \
            f"{a.name}'s wait has found{by}; a kernel waits once"
+
+
+def mapping_text(first: Node, second: Node) -> str:
+    if first.by and second.by and first.by != second.by:
+        return f"{first.name} is walked by {first.by}, {second.name} by {second.by}"
+    owned, other = (first, second) if first.by else (second, first)
+    refused = other if may_be_held(owned) else owned
+    return f"{owned.name} is walked by {owned.by}, and {refused.name} ({refused.op}) is nothing that such an owner " \
+           "does for its segment alone"
 
 
 def outside_text(first: Node, second: Node) -> str:

@@ -36,7 +36,8 @@ def merge(name: str, steps: Sequence[RegionStep], again: Collection[str], needed
         [used for bind in binds for used in scope.soac_names(bind.soac) if used not in bound], types, bound))
     origin: Origin = members[0].statement.origin
     kernel = ir.Kernel(name, params, own_names(binds, {param.name for param in params} | bound),
-                       tuple(param.name for param in returned), origin=origin,
+                       tuple(param.name for param in returned), by=next((step.by for step in steps if step.by), None),
+                       origin=origin,
                        merged=tuple(step.statement.origin for step in steps))
     arguments = tuple(ir.Var(param.name) for param in params)
     run = ir.Run(tuple(map(without_a_name, returned)), name, arguments, origin=origin)

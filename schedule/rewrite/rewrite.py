@@ -15,8 +15,10 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
+from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.mappings.owners import by_owners, check_owners
 from nessie.lambda_cu.parts import thunks
 from nessie.schedule.graph.build import kernel_graph
 from nessie.schedule.graph.uses import Uses, uses_of
@@ -48,6 +50,7 @@ class Rewriting:
     """A kernel's bindings, rewritten so far, and the uses of each."""
 
     def __init__(self, kernel: ir.Kernel, types: Mapping[str, ir.Type], failing: Collection[str] | None) -> None:
+        self.kernel, self.owned = kernel, by_owners(kernel)
         self.binds = list(kernel.binds)
         self.returned, self.types, self.failing = frozenset(kernel.returns), types, failing
         self.names = Names(all_names(kernel))
@@ -107,7 +110,13 @@ class Rewriting:
         return True
 
     def one_walk(self, binds: Sequence[ir.Bind]) -> bool:
-        """Does one walk compute these bindings?"""
+        """Does one walk compute these bindings, or one owner for its segment?"""
+        if self.owned:
+            try:
+                check_owners(replace(self.kernel, binds=tuple(binds)))
+            except IllFormed:
+                return False
+            return True
         graph = kernel_graph([(bind, self.uses[id(bind)].uses) for bind in binds], self.types)
         return one_pass(graph, {node.name for node in graph.nodes})
 
