@@ -12,7 +12,7 @@ from nessie.schedule.graph.nodes import MODES, OPS, Elements, Flat, Graph, Node,
 
 FLAGS = ("rank", "place", "fails", "serial", "light")
 KEYWORDS = frozenset({"graph", "size", "array", "scalar", "node", "order", "outputs", "cut", "fuse", "work", "piece",
-                      "into", "rows", "by", *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
+                      "into", "in_row", "walked_by", *FLAGS, *MODES, "flat", "elements", "survivors", "unit"})
 
 
 def name(text: str) -> str:
@@ -63,8 +63,8 @@ def show_node(node: Node) -> str:
     flags = "".join(f" {flag}" for flag in FLAGS if getattr(node, flag))
     flags += "" if node.work is None else " work({}, {})".format(*node.work)
     flags += "".join([f" {what}({', '.join(map(name, names))})" for what, names in (("into", node.into),
-                                                                                 ("rows", node.rows)) if names])
-    flags += f" by {show_string(node.by)}" if node.by else ""
+                                                                                 ("in_row", node.rows)) if names])
+    flags += f" walked_by {show_string(node.by)}" if node.by else ""
     results = ", ".join(map(name, node.results))
     return f"{name(node.name)} = {node.op} {show_space(node.space)} ({uses}) -> ({results}){flags}"
 
@@ -170,8 +170,8 @@ def parse_node(tokens: Tokens) -> Node:
     while tokens.at(*FLAGS):
         flags.add(tokens.take().text)
     work = parse_work(tokens) if tokens.accept("work") else None
-    into, rows = [parenthesised(tokens) if tokens.accept(what) else () for what in ("into", "rows")]
-    by = tokens.literal("string") if tokens.accept("by") else ""
+    into, rows = [parenthesised(tokens) if tokens.accept(what) else () for what in ("into", "in_row")]
+    by = tokens.literal("string") if tokens.accept("walked_by") else ""
     return tokens.mark(start, Node(node, op, space, uses, results, "rank" in flags, "place" in flags, "fails" in flags,
                                    "serial" in flags, "light" in flags, work, into, by, rows))
 

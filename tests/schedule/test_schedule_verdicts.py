@@ -15,6 +15,8 @@ from nessie.schedule.legality.certificate import one_pass
 from nessie.schedule.legality.fusible import Fusible
 from nessie.schedule.legality.sharing import rule
 
+OWNED = "elements(d, r, t)"             # whose segments have owners
+BY = {"BY2": 'walked_by "Levels([warp, lane], Gen)"', "BY": 'walked_by "Levels([block, lane], Gen)"'}
 TABLE = {
     "MAP-X": "MAP flat(n) (own x) -> (a) | SCAN flat(n) (own a) -> (b)",
     "gather": "MAP flat(n) (own x) -> (a) | MAP flat(n) (gather a) -> (b)",
@@ -60,6 +62,17 @@ TABLE = {
     "HORIZONTAL": "REDUCE flat(n) (own x) -> (s) | SCAN flat(n) (own x) -> (a)",
     "space": "MAP flat(n) (own x) -> (a) | MAP flat(t) (own e) -> (f)",
     "space, descriptors": "MAP elements(d, r, t) (own e) -> (f) | MAP elements(u, r, t) (own e) -> (w)",
+    "OWNER": f"SEG_REDUCE {OWNED} (own e) -> (c) BY | MAP {OWNED} (own e, seg c) -> (f) BY",
+    "SEG_SCAN-SEG_REDUCE, of owners": f"SEG_SCAN {OWNED} (own e) -> (f) BY | SEG_REDUCE {OWNED} (own f) -> (c) BY",
+    "OWNER, row": f"ORDER {OWNED} (own e) -> (f) BY | SEG_REDUCE {OWNED} (gather f) -> (c) in_row(f) BY",
+    "SEG-PROLOGUE, of owners": f"MAP flat(r) (own z) -> (c) | SEG_REDUCE {OWNED} (own e, seg c) -> (w) BY",
+    "gather, of owners": f"MAP {OWNED} (own e) -> (f) BY | SEG_REDUCE {OWNED} (gather f) -> (c) BY",
+    "gather, of owners' sums": f"SEG_REDUCE {OWNED} (own e) -> (c) BY | MAP {OWNED} (gather c) -> (f) BY",
+    "scatter-order, of owners": f"PERMUTE {OWNED} (own e) -> (f) BY | MAP {OWNED} (own f) -> (y) BY",
+    "mapping": f"SEG_REDUCE {OWNED} (own e) -> (c) BY | MAP {OWNED} (own e, seg c) -> (f) BY".replace("BY", "BY2", 1),
+    "mapping, one owner": f"SEG_REDUCE {OWNED} (own e) -> (c) | MAP {OWNED} (own e, seg c) -> (f) BY",
+    "mapping, filter": f"SEG_FILTER {OWNED} (own e) -> (k, g, o) BY | MAP {OWNED} (own e) -> (f) BY",
+    "space, of owners": f"MAP flat(n) (own x) -> (a) | MAP {OWNED} (own e) -> (f) BY",
     "HORIZONTAL, twins": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | REDUCE flat(t) (own e) -> (s)",
 }
 
@@ -69,7 +82,10 @@ NAMES = """ scalar k : int scalar l : int scalar s : float scalar q : float arra
 
 
 def table_graph(case: str) -> Graph:
-    first, *others = TABLE[case].split(" | ")
+    text = TABLE[case]
+    for short, long in BY.items():
+        text = text.replace(f" {short}", f" {long}")
+    first, *others = text.split(" | ")
     named = "g" if "FILTER" in first or "PARTITION" in first else "u"
     nodes = " ".join(f"node {name} = {node}" for name, node in zip((named, "v", "v2"), (first, *others)))
     return graph_text.parse(HEAD.replace("size k", "size l = 5e5 size k").format(f"{NAMES}{nodes} outputs ()"))

@@ -140,7 +140,7 @@ def test_one_rule_holds_of_each_allowed_pair() -> None:
                 holding = [name for name, holds in RULES if holds(first, second, modes)]
                 assert len(holding) == 1, (seed, first, second, holding)
                 found.update(holding)
-    assert found == {name for name, _ in RULES}
+    assert found == {name for name, _ in RULES} - {"OWNER"}         # which no random graph has
 
 
 def test_the_program_finds_what_brute_force_finds() -> None:
