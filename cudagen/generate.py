@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from nessie.base.call_graph import reachable
 from nessie.base.names import Names
+from nessie.base.source import Unsupported
 from nessie.cudagen.kernels.code import RESERVED, identifier
 from nessie.cudagen.kernels.scalar_functions import device_functions, tables_of
 from nessie.cudagen.kernels.thunks import Tables
@@ -30,7 +31,7 @@ from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.cudagen.skeletons.owners.walk import plan_owners
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.mappings.owners import by_owners
+from nessie.lambda_cu.mappings.owners import by_owners, in_one_sweep
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.rename import rename_kernel
 from nessie.lambda_cu.running.default_depths import called
@@ -112,6 +113,9 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
     kernel = with_good_names(kernel)
     orders = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Order)]
     match target:
+        case "cpu" if by_owners(kernel) and not in_one_sweep(kernel):
+            raise Unsupported(f"{kernel.name} is one kernel only where somebody holds a whole segment, and on the CPU "
+                              "nobody does: --target cudasim, or cuda")
         case "cpu" if orders:
             return plan_order(kernel, program, tables, width, each)
         case "cpu":

@@ -65,6 +65,13 @@ def check_owners(kernel: ir.Kernel) -> None:
         owned(kernel)
 
 
+def in_one_sweep(kernel: ir.Kernel) -> bool:
+    """Does an owner do no more than any walk of the segments can do?"""
+    found = owned(kernel)
+    return len(kernel.binds) == 1 or (found.many < 2 and not any(found.layers) and not any(
+        isinstance(bind.soac, ir.Order) for bind in kernel.binds))
+
+
 def segmented(kernel: ir.Kernel) -> Iterator[ir.Segmented]:
     for bind in kernel.binds:
         if not isinstance(bind.soac, ir.Once) and isinstance(bind.soac.space, ir.Segmented):

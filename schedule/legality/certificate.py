@@ -100,8 +100,8 @@ def one_owner(nodes: Sequence[Node]) -> bool:
                 node.op == "MAP" or (node.by and node.op in ("SEG_REDUCE", "SEG_SCAN", "ORDER", "PERMUTE"))):
             return False
         for use in node.uses:
-            if use.name in per and (per[use.name], use.mode, use.name in node.rows) not in (
-                    (walks, "own", False), ("segment", "seg", False), ("element", "gather", True)):
+            near = [(walks, "own"), ("segment", "seg"), *([("element", "gather")] if use.name in node.rows else [])]
+            if use.name in per and (per[use.name], use.mode) not in near:
                 return False
         made = {"SEG_REDUCE": "segment", "PERMUTE": "anywhere"}.get(node.op, walks)
         per.update((name, made) for name in node.results if name != "_")

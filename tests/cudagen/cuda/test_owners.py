@@ -8,11 +8,13 @@ import pytest
 from built import gpu_code, gpu_device
 from kernel_runs import Meaning
 from owner_kernels import CLOSED, LENGTHS, LEVELS, NAMES, UNIFORM, arguments, owner_kernel, owner_program
+from test_cubins import ARCHITECTURES, NVRTC
 from test_gpu import launch
 
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.cuda.nvidia.compiler import assembled
 from nessie.cudagen.skeletons.owners import walk
 from nessie.lambda_cu.check import check_kernel
 
@@ -37,6 +39,18 @@ def test_owners_walk_segments(built: tuple[str, GpuProgram], space: str, name: s
         results, failed = launch(gpu_device(program, Cudasim(2, seed)), kernel.name, given)
         assert failed == meaning.failed, lengths
         assert failed < 2**63 - 1 or results == meaning.results, lengths
+
+
+@NVRTC
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("level", LEVELS)
+def test_none_spills(level: str, architecture: str) -> None:
+    found = assembled(gpu_code(owner_program((level,))).text, architecture)
+    assert found.warnings == ()
+    assert len(found.usages) == len(NAMES)
+    for usage in found.usages:
+        assert (usage.spill_stores, usage.spill_loads, usage.stack) == (0, 0, 0), usage
 
 
 def test_the_kernels_are_well_formed() -> None:

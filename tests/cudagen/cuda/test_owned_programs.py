@@ -1,0 +1,93 @@
+"""Programs whose rows have owners: what a row's owner has in time shares a launch, and the values are the same."""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from built import execute, gpu_device
+from owner_kernels import LEVELS, by
+
+from nessie.base.source import IllFormed, Source
+from nessie.base.values import Flat, Nested
+from nessie.cudagen.cuda.cudasim import compiler
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.driver import compile_program
+from nessie.forms import TEXT
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.check import check
+from nessie.lambda_cu.mappings.owners import by_owners, check_owners
+from nessie.lambda_cu.reference.reference import execute as execute_reference
+from nessie.lambda_cu.scope import statements
+from nessie.pipeline import Job, pass_named
+from nessie.schedule.check import check_schedule
+from nessie.schedule.cost.profiles import of_target
+from nessie.schedule.fuse import fuse
+from nessie.schedule.schedule import schedule
+
+PROGRAMS = {                    # the type of elements, and launches without owners and with them
+    "softmax": ("float", 3, 1, """{ let m = max_val(r); e = {exp(x - m) : x in r}; s = sum(e) in {x / s : x in e}
+                                 : r in rows}"""),
+    "normalise": ("float", 2, 1, "{ let s = sum(r) in {x / s : x in r} : r in rows}"),
+    "by_mean": ("float", 3, 1, """{ let q = sum(r) / float(#r + 1); d = {(x - q) * (x - q) : x in r}; v = sum(d) in
+                                 {(x - q) / (v + 1.0) : x in r} : r in rows}"""),
+    "ranks": ("int", 2, 1, "{ let p = plus_scan(r); q = max_scan(p) in {x * y : x in p; y in q} : r in rows}"),
+    "least": ("int", 3, 2, "{ let q = sort(r) in {x - q[0] : x in q} : r in rows | #r > 0}"),
+}
+ROWS = [0, 1, 3, 255, 256, 257, 0, 8, 31, 33, 600]
+
+
+def flat(name: str) -> ir.Program:
+    base, _, _, body = PROGRAMS[name]
+    text = f"function {name}(rows) : [[{base}]] -> [[{base}]] = {body};"
+    job = Job(entry=name, target="cuda", fuse="none")
+    return compile_program(job, TEXT, Source("rows.nesl", text), pass_named("simplify"))
+
+
+def owned(program: ir.Program, level: str) -> ir.Program:
+    """Every kernel that can has an owner at this level."""
+    def with_owner(kernel: ir.Kernel) -> ir.Kernel:
+        mapped = replace(kernel, by=by(level))
+        try:
+            check_owners(mapped)
+        except IllFormed:
+            return kernel
+        return mapped if by_owners(mapped) else kernel
+
+    return replace(program, kernels=tuple(map(with_owner, program.kernels)))
+
+
+def fused(program: ir.Program) -> ir.Program:
+    found = schedule(program, profile=of_target("cuda"))
+    check_schedule(program, found)
+    made = fuse(program, found)
+    check(made)
+    return made
+
+
+def launches(program: ir.Program) -> int:
+    return sum(isinstance(s, ir.Run) for f in program.functions for s in statements(f.body))
+
+
+def rows(base: str) -> Any:
+    values = np.random.default_rng(1).integers(-9, 10, sum(ROWS))
+    offsets = np.concatenate([[0], np.cumsum(ROWS)]).astype(np.int64)
+    return Flat(len(ROWS), Nested(offsets, values if base == "int" else values / 8))
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_owners_do_it_in_fewer_launches(name: str, level: str) -> None:
+    program, (base, before, after, _) = flat(name), PROGRAMS[name]
+    made = fused(owned(program, level))
+    assert (launches(fused(program)), launches(made)) == (before, after)
+    found, expected = [content(value) for value in (execute(made, [rows(base)], gpu_device(made, Cudasim(2, 1))),
+                                                    execute_reference(program, [rows(base)]))]
+    assert len(found) == len(expected)
+    assert np.allclose(found, expected, rtol=1e-12, atol=0) if base == "float" else np.array_equal(found, expected)
+
+
+def content(value: Any) -> Any:
+    return np.asarray(value.column.content)
