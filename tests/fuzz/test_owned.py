@@ -20,5 +20,6 @@ from nessie.cudagen.cuda.cudasim import compiler
 def test_owners_compute_what_the_reference_does(program: RandomProgram, level: str) -> None:
     compiled = Compiled(program.source, target="cuda")
     compiled.fused["owned"] = fused(owned(compiled.flat, level))
-    expected, found = [outcome(compiled, executor, program.arguments) for executor in ("reference none", "cudasim owned")]
+    expected, found = [outcome(compiled, executor, program.arguments)
+                       for executor in ("reference none", "cudasim owned")]
     assert agree(expected, found)

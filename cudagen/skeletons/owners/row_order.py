@@ -1,5 +1,6 @@
-"""ORDER of a row that an owner holds: its lanes sort it where it lies, by Batcher's merge exchange (Knuth, The Art of
-Computer Programming, volume 3, 5.2.2, algorithm M), which sorts any number of elements.
+"""ORDER of a row that an owner holds: its lanes sort it by Batcher's merge exchange (Knuth, The Art of Computer
+Programming, volume 3, 5.2.2, algorithm M), which sorts any number of elements. Rows of up to so many elements as the
+owner has room for are sorted in shared memory, longer ones where they lie.
 
     for p = the greatest power of 2 below n, ..., 4, 2, 1:
         d = p; r = 0; q = that power
@@ -14,26 +15,35 @@ number stands last.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.kernels.walk import Step
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import Buffer
+from nessie.cudagen.loops.plan import THREADS, Buffer
+from nessie.cudagen.skeletons.cuda.blocks import THREAD
 from nessie.cudagen.skeletons.elements import Here, Sweep, scalar_value
 from nessie.cudagen.skeletons.owners.teams import Team, meet
 from nessie.lambda_cu import nodes as ir
+
+CAPACITY = 1024                 # elements that a block has room for; its owners share it
 
 
 @dataclass(frozen=True)
 class Sorted:
     """The arrays of an ORDER: keys of this type, and positions, unless nobody could tell equal keys apart. `result`:
-    the one that it is asked for, the other is for the sort alone."""
+    the one that it is asked for, the other is for the sort alone. `shared`: they lie in shared memory."""
     result: str
     base: str
     keys: str
     positions: str | None
     descending: bool
+    shared: bool = False
+
+    def arrays(self) -> list[tuple[str, str]]:
+        """Each with its type."""
+        return [(self.keys, self.base), *([(self.positions, "int")] if self.positions is not None else [])]
 
     def buffers(self, size: loops.Exp) -> Iterator[Buffer]:
         if self.keys != self.result:
@@ -54,9 +64,47 @@ def note_key(sweep: Sweep, step: Step, soac: ir.Order, here: Here) -> Sorted:
     return found
 
 
-def sort_row(code: Code, team: Team, row: Sorted, start: loops.Exp, stop: loops.Exp) -> None:
-    code.note(f"{row.result}: the row, sorted by merge exchange")
+Room = dict[str, str]           # arrays in shared memory, which all ORDERs of a kernel have, by type and use
+
+
+def sort_row(code: Code, team: Team, row: Sorted, start: loops.Exp, stop: loops.Exp, room: Room) -> None:
+    """Sort what the lanes have noted, each its own elements. The team has met when it is done."""
+    code.note(f"{row.result}: the row, sorted by merge exchange, in shared memory if there is room for it")
     size = code.let_int("size", op("-", stop, start))
+    each = CAPACITY * team.lanes // THREADS
+    first = integer(0) if team.whole else code.let_int(
+        "held_from", op("*", op("/", THREAD, integer(team.lanes)), integer(each)))
+    near = replace(row, keys=held(code, room, row.base, "keys"), shared=True,
+                   positions=None if row.positions is None else held(code, room, "int", "places"))
+    with code.block() as here:
+        copy_row(code, team, row, start, near, first, size)
+        meet(code, team)
+        merge_exchange(code, team, near, first, size)
+        copy_row(code, team, near, first, row, start, size)
+        meet(code, team)
+    with code.block() as there:
+        meet(code, team)
+        merge_exchange(code, team, row, start, size)
+    code.add(loops.If(op("<=", size, integer(each)), tuple(here), tuple(there)))
+
+
+def held(code: Code, room: Room, type_: str, use: str) -> str:
+    if f"{type_} {use}" not in room:
+        room[f"{type_} {use}"] = code.shared_above(f"held_{use}", type_, CAPACITY)
+    return room[f"{type_} {use}"]
+
+
+def copy_row(code: Code, team: Team, source: Sorted, low: loops.Exp, to: Sorted, at: loops.Exp,
+             size: loops.Exp) -> None:
+    """Copy a row that begins here to there, each lane its own elements."""
+    index = loops.Name(code.fresh("x"))
+    body = tuple([loops.Store(array, op("+", at, index), loops.Load(of, op("+", low, index)))
+                  for (of, _), (array, _) in zip(source.arrays(), to.arrays(), strict=True)])
+    code.add(loops.For(index.name, team.lane, size, body, integer(team.lanes)))
+
+
+def merge_exchange(code: Code, team: Team, row: Sorted, start: loops.Exp, size: loops.Exp) -> None:
+    """Sort so many elements that begin at `start` in the arrays."""
     top, half = code.var("top", "int", integer(1)), integer(1)
     code.add(loops.While(op("<", loops.Name(top), size), (loops.Set(top, op("lshift", loops.Name(top), half)),)))
     high = code.let_int("high", op("rshift", loops.Name(top), half))
@@ -87,21 +135,21 @@ def exchange(code: Code, row: Sorted, low: loops.Exp, distance: loops.Exp) -> No
     """Exchange two elements if the second comes before the first."""
     low = code.let_int("low", low)
     high = code.let_int("high", op("+", low, distance))
-    first, second = [loaded(code, "key", row.keys, row.base, at) for at in (low, high)]
+    first, second = [loaded(code, "key", row, row.keys, row.base, at) for at in (low, high)]
     wrong = precedes(row, second, first)
     stored: list[tuple[str, loops.Exp, loops.Exp]] = [(row.keys, first, second)]
     if row.positions is not None:
-        places = [loaded(code, "place", row.positions, "int", at) for at in (low, high)]
+        places = [loaded(code, "place", row, row.positions, "int", at) for at in (low, high)]
         wrong = op("or", wrong, op("and", op("not", precedes(row, first, second)), op("<", places[1], places[0])))
         stored.append((row.positions, places[0], places[1]))
     code.add(loops.If(wrong, tuple([loops.Store(array, at, value) for array, below, above in stored
                                     for at, value in ((low, above), (high, below))])))
 
 
-def loaded(code: Code, hint: str, array: str, type_: str, at: loops.Exp) -> loops.Exp:
+def loaded(code: Code, hint: str, row: Sorted, array: str, type_: str, at: loops.Exp) -> loops.Exp:
     """An element as it is now."""
     name = code.fresh(hint)
-    code.add(loops.Let(name, type_, loops.Load(code.array(array, type_, writable=True), at)))
+    code.add(loops.Let(name, type_, loops.Load(array if row.shared else code.array(array, type_, writable=True), at)))
     return loops.Name(name)
 
 

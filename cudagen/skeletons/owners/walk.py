@@ -39,7 +39,7 @@ from nessie.cudagen.skeletons.kernel import (
     result_of,
     size_exp,
 )
-from nessie.cudagen.skeletons.owners.row_order import Sorted, note_key, sort_row
+from nessie.cudagen.skeletons.owners.row_order import Room, Sorted, note_key, sort_row
 from nessie.cudagen.skeletons.owners.teams import Names, Team, before, meet, team_of, total
 from nessie.cudagen.skeletons.states import State, commutative, identity
 from nessie.lambda_cu import nodes as ir
@@ -91,6 +91,7 @@ class Segment:
         self.sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
         self.now: Names = {}
         self.sorted: dict[str, Sorted] = {}
+        self.room: Room = {}
         self.meetings, self.parked = 0, False
         self.start = code.let_int("start", start_of(code, root, segment))
         self.stop = code.let_int("stop", start_of(code, root, op("+", segment, integer(1))))
@@ -151,10 +152,9 @@ class Segment:
         self.sums([state for state in states if state.kind == "segment"], together)
         orders = [step for _, step in steps if isinstance(step.bind.soac, ir.Order)]
         if orders:
-            meet(code, self.team)
             self.meetings += 1
             for step in orders:
-                sort_row(code, self.team, self.sorted[step.name], self.start, self.stop)
+                sort_row(code, self.team, self.sorted[step.name], self.start, self.stop, self.room)
         elif self.exchanged(steps) and not (self.team.whole and len(states) > len(together)):
             code.note("lanes read what others have left")
             meet(code, self.team)

@@ -159,8 +159,9 @@ class Meaning:
                 keys = {at: self.apply(thunk, at, at[-1])[0] for at in flat}
                 return [[next((other[-1] for other in row if keys[other] == keys[at]), at[-1])
                          for row in rows for at in row]]
-            case ir.Order(thunk, _, descending):
-                return [[at[-1] for row in rows for at in self.ordered(thunk, row, descending)]]
+            case ir.Order(thunk, _, descending, values):
+                order = [at for row in rows for at in self.ordered(thunk, row, descending)]
+                return [[self.apply(thunk, at, at[-1])[0] if values else at[-1] for at in order]]
         raise TypeError(soac)
 
     def fold(self, thunk: ir.Thunk, identity: Any, operator: ir.Thunk, row: list[Any]) -> tuple[list[Any], Any]:

@@ -63,6 +63,21 @@ PRIMITIVES = {
         let os = SEG_ORDER { (s, j, i) => xs[i] using xs } D
           descending
         return os""",
+    "sorts of other types": """
+        let ys = SEG_ORDER { (s, j, i) => float(xs[i]) * -0.5 using xs } D values
+        let bs = SEG_ORDER { (s, j, i) => xs[i] > vs[s] using xs, vs } D
+        let cs = SEG_ORDER { (s, j, i) => code_char(97 + (xs[bs[i]] and 7)) using xs, bs } D
+          descending
+        let zs = SEG_MAP { (s, j, i) => if bs[i] == i then ys[i] else float(cs[i]) using ys, bs, cs } D
+        return (zs, cs)""",
+    "other types": """
+        let bs = SEG_MAP { (s, j, i) => xs[i] > vs[s] using xs, vs } D
+        let cs = SEG_MAP { (s, j, i) => code_char(97 + (xs[i] and 7)) using xs } D
+        let (any, least) = SEG_REDUCE { (s, j, i) => (bs[i], cs[i]) using bs, cs } (false, 'z')
+            { (x, y, v, w) => (x or v, min(y, w)) } D
+        let fs = SEG_SCAN { (s, j, i) => float(xs[i]) using xs } (0.0) { (x, y) => x + y } D
+        let zs = SEG_MAP { (s, j, i) => if bs[i] and any[s] then cs[i] else least[s] using bs, cs, any, least } D
+        return (zs, fs, any, bs)""",
     "partition": """
         let ts = SEG_REDUCE { (s, j, i) => if xs[i] > 0 then 1 else 0 using xs } (0) { (x, y) => x + y } D
         let ps = SEG_SCAN { (s, j, i) => if xs[i] > 0 then 1 else 0 using xs } (0) { (x, y) => x + y } D
