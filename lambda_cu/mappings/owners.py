@@ -235,7 +235,7 @@ class Walked:
         owned = self.owned
         for use in self.uses[number]:
             if owned.places[use.maker] == ELEMENT and not self.reduced(use.maker):
-                if use.mode == "row" or isinstance(self.kernel.binds[use.maker].soac, ir.Permute | ir.Order):
+                if use.mode == "row" or isinstance(self.kernel.binds[use.maker].soac, ir.Permute):
                     owned.exchanged.add(use.name)
                 if use.name in owned.exchanged or owned.sweeps[number] > owned.sweeps[use.maker]:
                     owned.kept.add(use.name)

@@ -127,7 +127,9 @@ NO_EXAMPLES = {
         "nessie/base/text/tokens.py", "nessie/base/text/types_text.py", "nessie/mono/parser.py",
         "nessie/typing/parser.py", "schedule/graph/text.py", "schedule/text.py", "cudagen/loops/parser.py",
         "cudagen/host/text.py", "lambda_cu/text/parser.py", "lambda_cu/text/parser_expressions.py",
-        "lambda_cu/text/soacs.py"), FORMS),
+        "lambda_cu/text/soacs.py", "lambda_cu/mappings/text.py"), FORMS),
+    "\0 is one kernel only where somebody holds a whole segment, and on the CPU nobody does: --target cudasim, or cuda":
+        FORMS,
     **dict.fromkeys((
         "nessie/base/system/deep.py", "nessie/inspect/pictures.py", "nessie/session/streams.py",
         "cudagen/cuda/device.py", "cudagen/cuda/cudasim/compiler.py", "cudagen/cuda/cudasim/driver.py",

@@ -67,8 +67,9 @@ def note_key(sweep: Sweep, step: Step, soac: ir.Order, here: Here) -> Sorted:
 Room = dict[str, str]           # arrays in shared memory, which all ORDERs of a kernel have, by type and use
 
 
-def sort_row(code: Code, team: Team, row: Sorted, start: loops.Exp, stop: loops.Exp, room: Room) -> None:
-    """Sort what the lanes have noted, each its own elements. The team has met when it is done."""
+def sort_row(code: Code, team: Team, row: Sorted, start: loops.Exp, stop: loops.Exp, room: Room, seen: bool) -> None:
+    """Sort what the lanes have noted, each its own elements. `seen`: lanes read what others have of it. A row for which
+    there is no room has so many elements that at first each lane exchanges its own."""
     code.note(f"{row.result}: the row, sorted by merge exchange, in shared memory if there is room for it")
     size = code.let_int("size", op("-", stop, start))
     each = CAPACITY * team.lanes // THREADS
@@ -81,9 +82,9 @@ def sort_row(code: Code, team: Team, row: Sorted, start: loops.Exp, stop: loops.
         meet(code, team)
         merge_exchange(code, team, near, first, size)
         copy_row(code, team, near, first, row, start, size)
-        meet(code, team)
+        if seen:
+            meet(code, team)
     with code.block() as there:
-        meet(code, team)
         merge_exchange(code, team, row, start, size)
     code.add(loops.If(op("<=", size, integer(each)), tuple(here), tuple(there)))
 

@@ -154,7 +154,8 @@ class Segment:
         if orders:
             self.meetings += 1
             for step in orders:
-                sort_row(code, self.team, self.sorted[step.name], self.start, self.stop, self.room)
+                seen = not self.found.exchanged.isdisjoint(step.bind.names)
+                sort_row(code, self.team, self.sorted[step.name], self.start, self.stop, self.room, seen)
         elif self.exchanged(steps) and not (self.team.whole and len(states) > len(together)):
             code.note("lanes read what others have left")
             meet(code, self.team)

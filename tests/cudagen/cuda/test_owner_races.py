@@ -14,9 +14,9 @@ from nessie.cudagen.skeletons.owners import walk
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
-LENGTHS = [3, 0, 0, 700, 40, 1, 0, 33, 9, 17, 8, 0, 0, 5, *[13] * 20, 300, 0, 260]
-NAMES = ("reduce", "several sums", "sum in order", "scan", "scans of scans", "softmax", "sort", "permute", "reversed",
-         "neighbours", "filter")
+LENGTHS = [3, 0, 0, 700, 40, 1, 0, 33, 9, 17, 8, 0, 0, 5, *[13] * 20, 300, 0, 260, 0, 1100, 2]
+NAMES = ("reduce", "several sums", "sum in order", "scan", "scans of scans", "softmax", "sort", "sort, then look",
+         "permute", "reversed", "neighbours", "filter")
 LEVELS = ("block", "warp", "sub4")
 CASES = [(level, name) for level in LEVELS for name in NAMES]
 SAMPLED = [pytest.param(*case, marks=() if case == ("sub4", "reversed") else pytest.mark.sampled(quick=0, ci=4))

@@ -59,6 +59,10 @@ PRIMITIVES = {
         let os = SEG_ORDER { (s, j, i) => xs[i] and 3 using xs } D
         let ys = SEG_MAP { (s, j, i) => xs[os[i]] * 10 + j using xs, os } D
         return (os, ys)""",
+    "sort, then look": """
+        let os = SEG_ORDER { (s, j, i) => xs[i] using xs } D
+        let ys = SEG_MAP { (s, j, i) => os[i] + os[i - j + (LENGTH - 1 - j)] USING os } D
+        return ys""",
     "sort down": """
         let os = SEG_ORDER { (s, j, i) => xs[i] using xs } D
           descending
