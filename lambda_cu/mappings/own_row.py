@@ -71,18 +71,23 @@ def conjuncts(test: ir.Exp) -> frozenset[ir.Exp]:
     return frozenset((test,))
 
 
+def segment_of(params: tuple[str, ...]) -> ir.Var:
+    """The segment's number among the parameters of a thunk."""
+    return ir.Var(params[-3] if len(params) > 1 else params[0])
+
+
 def in_own_row(index: Index, params: tuple[str, ...], root: ir.Segmented) -> bool:
-    """`params`: those of the thunk: (s, j, i) at an element, (s) at a segment."""
-    segment, at_element = ir.Var(params[0]), len(params) == 3
+    """`params`: those of the thunk: (.., s, j, i) at an element, (s) at a segment."""
+    segment, at_element = segment_of(params), len(params) > 1
     length, starts = length_at(root, segment), [start_at(root, segment), times(root, segment)]
     if at_element:
-        position, own = map(ir.Var, params[1:])
+        position, own = map(ir.Var, params[-2:])
         if index.exp == own:
             return True
         starts.append(ir.Op("-", (own, position)))
     for start in starts:
         for place in places(index.exp, start):
-            if within(place, length, ir.Var(params[1]) if at_element else None, index.holds):
+            if within(place, length, ir.Var(params[-2]) if at_element else None, index.holds):
                 return True
     return False
 

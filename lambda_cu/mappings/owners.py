@@ -22,7 +22,7 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.own_row import Index, in_own_row, indices
+from nessie.lambda_cu.mappings.own_row import Index, in_own_row, indices, segment_of
 from nessie.lambda_cu.parts import INDEX_THUNKS, THUNKS, subexpressions
 from nessie.lambda_cu.scope import calls_in
 from nessie.lambda_cu.selection import selection
@@ -191,7 +191,7 @@ class Walked:
         owned, place, made = self.owned, self.owned.places[number], self.owned.places[maker]
         own = index.exp == ir.Var(params[-1])
         if made == SEGMENT or self.reduced(maker):
-            at_segment = index.exp == ir.Var(params[0]) and (len(params) == 3 or place == SEGMENT)
+            at_segment = index.exp == segment_of(params) and (len(params) > 1 or place == SEGMENT)
             require(at_segment, f"{index.array} is read at another segment than the own, which others own")
             return "segment"
         if isinstance(self.kernel.binds[maker].soac, ir.Filter) or made == SURVIVOR:
@@ -201,7 +201,7 @@ class Walked:
             return "own"
         if own and place == ELEMENT:
             return "own"
-        there = place == SEGMENT or (place == ELEMENT and len(params) == 3)
+        there = place == SEGMENT or (place == ELEMENT and len(params) > 1)
         require(there and in_own_row(index, params, owned.root),
                 f"{index.array} is read at places that may lie outside of the own row, which others own")
         return "row"
@@ -244,12 +244,12 @@ class Walked:
 def counted(thunk: ir.Thunk) -> bool:
     """Does the thunk ask for its position or its index otherwise than to read there?"""
     parts = list(subexpressions(thunk.body))
-    asked = sum([isinstance(part, ir.Var) and part.name in thunk.params[1:] for part in parts])
+    asked = sum([isinstance(part, ir.Var) and part.name in thunk.params[-2:] for part in parts])
     return asked > sum([isinstance(part, ir.Read) and part.index == ir.Var(thunk.params[-1]) for part in parts])
 
 
 def writes_own_row(soac: ir.Permute, root: ir.Segmented) -> bool:
     """Does each element write to its own row?"""
-    return len(soac.index.params) == 3 and all(
+    return len(soac.index.params) > 1 and all(
         in_own_row(index, soac.index.params, root) for index in indices(ir.Read("", soac.index.body))
         if index.array == "")

@@ -17,7 +17,7 @@ from dataclasses import replace
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.mappings.nodes import Mapping as Mapped
-from nessie.lambda_cu.mappings.own_row import in_own_row, indices
+from nessie.lambda_cu.mappings.own_row import in_own_row, indices, segment_of
 from nessie.lambda_cu.mappings.owners import by_owners
 from nessie.lambda_cu.mappings.text import show_mapping
 from nessie.lambda_cu.parts import INDEX_THUNKS, THUNKS
@@ -78,7 +78,7 @@ def with_owner(node: Node, bind: ir.Bind, by: Mapped | None) -> Node:
     root = scope.space_of(bind.soac)
     assert isinstance(root, ir.Segmented)
     apart = {index.array for thunk in INDEX_THUNKS.of(bind.soac) for index in indices(thunk.body)
-             if not (in_own_row(index, thunk.params, root) or index.exp == ir.Var(thunk.params[0]))}
+             if not (in_own_row(index, thunk.params, root) or index.exp == segment_of(thunk.params))}
     rows = [use.name for use in node.uses if use.mode == GATHER and use.name not in apart]
     passed = {name for thunk in THUNKS.of(bind.soac) for name in scope.passed(thunk.body)}
     return replace(node, by=show_mapping(by) if by else "", rows=tuple([name for name in rows if name not in passed]))

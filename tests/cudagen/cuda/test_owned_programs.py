@@ -10,7 +10,7 @@ from built import execute, gpu_device
 from owner_kernels import LEVELS, by
 
 from nessie.base.source import IllFormed, Source
-from nessie.base.values import Flat, Nested
+from nessie.base.values import Flat, Nested, Uniform
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.driver import compile_program
@@ -87,6 +87,24 @@ def test_owners_do_it_in_fewer_launches(name: str, level: str) -> None:
                                                     execute_reference(program, [rows(base)]))]
     assert len(found) == len(expected)
     assert np.allclose(found, expected, rtol=1e-12, atol=0) if base == "float" else np.array_equal(found, expected)
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+@pytest.mark.parametrize("level", LEVELS)
+def test_owners_of_rows_in_a_nest_of_three(level: str) -> None:
+    """Thunks have an index for each axis there."""
+    body = "{{let m = max_val(r) in {x * 10 + i - m : x in r; i in [0:#r]} : r in q} : q in a}"
+    text = f"function main(a) : [[[int]]] -> [[[int]]] = {body};"
+    layout = ir.SeqLayout(ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), "uniform"), "uniform"))
+    job = Job(entry="main", target="cuda", fuse="none", layouts=(layout,))
+    program = compile_program(job, TEXT, Source("rows.nesl", text), pass_named("simplify"))
+    made = fused(owned(program, level))
+    assert (launches(fused(program)), launches(made)) == (2, 1)
+    values = np.arange(2 * 3 * 40) * 37 % 101
+    given = Flat(2, Uniform(2, 3, Uniform(6, 40, values)))
+    found, expected = [np.asarray(value.column.content.content) for value in (
+        execute(made, [given], gpu_device(made, Cudasim(2, 1))), execute_reference(program, [given]))]
+    assert np.array_equal(found, expected)
 
 
 def content(value: Any) -> Any:
