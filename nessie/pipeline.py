@@ -37,6 +37,7 @@ from nessie.forms import (
     WITHOUT_STACK,
     Form,
 )
+from nessie.schedule.wishes import levels
 from nessie.schedule.wishes.wishes import Met, Wish, Wishes
 
 if TYPE_CHECKING:
@@ -325,6 +326,9 @@ PASSES = (
         "what is cheaper to compute than to fetch is computed where it is gathered", when=FUSING),
     row("share-sites", (FLAT,), FLAT, lambda job, program: share_sites.share_sites(program),
         "kernels that differ in where they fail only are one", when=FOR_READERS),
+    # after all that merges kernels which are alike
+    row("levels", (FLAT,), FLAT, lambda job, program: levels.levels(program, wishes(job, program), profile(job)),
+        "segments have the owners that users wish", when=ON_GPUS),
     row("graph", (FLAT,), GRAPH,
         lambda job, program: graph.graph(program, profile(job), job.sizes, wishes(job, program)),
         "the dependence graph of each control region, with what may fuse", when=FOR_READERS),

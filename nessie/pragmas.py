@@ -4,10 +4,10 @@
         sq = {a*a : a in as}
     in {s/total : s in sq}
 
-`% fuse a, b %` and `% cut a, b %`, with nothing else in the comment, where a binding or a top-level form begins or
-ends: behind `let` or `;`, before `;` or `in`. Both names must be bound in the form: by `let`, by `=` at the top, as
-parameters, or as the function, which stands for its result; one that is not is a mistake where the form is compiled,
-and no obstacle to others. Anything else is a comment.
+`% fuse a, b %`, `% cut a, b %` and `% level a by warp %`, with nothing else in the comment, where a binding or a
+top-level form begins or ends: behind `let` or `;`, before `;` or `in`. Names must be bound in the form: by `let`, by
+`=` at the top, as parameters, or as the function, which stands for its result; one that is not is a mistake where the
+form is compiled, and no obstacle to others. Anything else is a comment.
 """
 from __future__ import annotations
 
@@ -16,29 +16,36 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.schedule.wishes.wishes import Bound, Wish
+from nessie.lambda_cu.mappings.levels import OWNERS
+from nessie.schedule.wishes.wishes import LEVEL, Bound, Wish
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
 from nessie.syntax.lexer import NAME_CHARACTER
 from nessie.syntax.parser import forms_with_remarks
 from nessie.syntax.walk import EXPRESSIONS
 
-PRAGMA = re.compile(rf"%\s*(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)\s*%", re.IGNORECASE)
+PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)|"
+                    rf"(level)\s+({NAME_CHARACTER}+)\s+by\s+({NAME_CHARACTER}+))\s*%", re.IGNORECASE)
 
 
 def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
     """The pragmas among the form's comments."""
     found = [(span, match) for span in remarks if (match := PRAGMA.fullmatch(span.source.text, span.start, span.end))]
     scope: Span | None = getattr(form, "span", None)
-    return () if scope is None else tuple(
-        Wish(match[1].lower(), match[2].lower(), match[3].lower(), place, scope) for place, match in found)
+    words = [(place, [part.lower() for part in match.groups() if part]) for place, match in found]
+    return () if scope is None else tuple([Wish(kind, first, second, place, scope)
+                                           for place, (kind, first, second) in words])
 
 
 def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
     """The error of a pragma that has a name which its form does not bind."""
     known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
     match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
-    for number, name in ((2, wish.first), (3, wish.second)):
+    if wish.place and match and wish.kind == LEVEL and wish.second not in OWNERS:
+        return NessieError(f"there is no level {wish.second} that owns segments",
+                           (Span(wish.place.source, *match.span(6)), ""), hint=f"there are {', '.join(OWNERS)}")
+    numbers = (5,) if wish.kind == LEVEL else (2, 3)
+    for number, name in zip(numbers, wish.names):
         if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"
             return NessieError(f"this form binds no {name}", (Span(wish.place.source, *match.span(number)), ""),

@@ -34,7 +34,7 @@ TABLE = (
     Level("serial", 1, "", "", (*GPU, "cpu")),
 )
 LEVELS = {level.name: level for level in TABLE}
-OWNERS = ("grid", "block", "warp", "sub8", "sub4", "threads", "thread")     # what can hold a whole segment
+OWNERS = ("block", "warp", "sub8", "sub4", "thread")        # what can hold a whole segment, on a GPU
 
 
 def levels_of(target: str) -> tuple[str, ...]:

@@ -118,7 +118,8 @@ def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained
     match space:
         case ir.Uniform(_, size):
             axes = " * ".join([renamed(show_size(axis), names) for axis in space.axes]) if space.outer else ""
-            return SpaceExplained(place, f"uniform: {axes}" if axes else "uniform", length, f"i*{renamed(show_size(size), names)}", "none")
+            named = f"uniform: {axes}" if axes else "uniform"
+            return SpaceExplained(place, named, length, f"i*{renamed(show_size(size), names)}", "none")
         case ir.Closed() | ir.Nested():
             return SpaceExplained(place, type(space).__name__.lower(), length, "their sum", "none")
         case ir.Irregular(segments, offsets, _):

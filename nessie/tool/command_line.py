@@ -25,6 +25,7 @@ from nessie.base.text.nearest import nearest
 from nessie.base.widths import SETTINGS
 from nessie.forms import FORMS
 from nessie.inspect.views import VIEWS
+from nessie.lambda_cu.mappings.levels import OWNERS
 from nessie.pipeline import PASSES
 from nessie.running.targets import TARGETS
 from nessie.session.streams import say
@@ -105,6 +106,11 @@ def pair(text: str) -> tuple[str, str]:
     return (first, second) if first and second and "," not in second else wrong(text, "two names, such as total,sq")
 
 
+def level(text: str) -> tuple[str, str]:
+    name, _, owner = (part.strip().lower() for part in text.partition("="))
+    return (name, owner) if name and owner in OWNERS else wrong(text, f"NAME=LEVEL, with one of {', '.join(OWNERS)}")
+
+
 def number_of(text: str) -> float:
     """The number in the text, or NaN, which every check refuses, if there is none."""
     try:
@@ -140,6 +146,9 @@ OPTIONS = (
            type=pair, several=True, group=FUSED, useful=BUILDING),
     Option(("--cut",), "A,B", "let them never; may be given several times", type=pair, several=True,
            group=FUSED, useful=BUILDING),
+    Option(("--level",), "NAME=LEVEL", f"on a GPU, let one {', '.join(OWNERS[:-1])} or {OWNERS[-1]} hold each segment "
+           "where NAME is computed; may be given several times", type=level, several=True, group=FUSED,
+           useful=BUILDING),
     Option(("--size",), "NAME=N", "expect this size when fusing: of an array, or a number; may be given several times",
            type=size, several=True, group=FUSED, useful=(*BUILDING, "map")),
     Option(("--machine",), "PROFILE", "what the scheduler takes things to cost: cpu, h200, or a file that nessie "

@@ -13,7 +13,7 @@ from nessie.base.system.deadline import NEVER, Deadline
 from nessie.base.system.limits import COMMAND_LINE, PROMPT, LimitHints
 from nessie.base.system.writing import write
 from nessie.base.widths import Widths
-from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
+from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, Wish
 from nessie.session.streams import say
 from nessie.tool.command_line import COMPILING
 from nessie.tool.formats import format_of
@@ -106,7 +106,8 @@ def widths_of(options: argparse.Namespace) -> Widths:
 
 
 def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
-    return (*(Wish(FUSE, *pair) for pair in options.fuse_edge), *(Wish(CUT, *pair) for pair in options.cut))
+    return tuple([Wish(kind, *names) for kind, given in ((FUSE, options.fuse_edge), (CUT, options.cut),
+                                                         (LEVEL, options.level)) for names in given])
 
 
 def machine_of(options: argparse.Namespace) -> Any:

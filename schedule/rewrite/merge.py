@@ -99,6 +99,7 @@ def over_elements(step: RegionStep, segments: ir.Space | None) -> RegionStep:
     match step.bind:
         case ir.Bind(_, ir.Map(thunk, ir.Flat())) if segments is not None:
             names = Names({*rename.all_names(thunk.body), *thunk.params, *thunk.using})
-            inside = ir.Thunk((names.fresh("s"), names.fresh("j"), *thunk.params), thunk.body, thunk.using)
+            outside = map(names.fresh, scope.indices(segments)[:-1])
+            inside = ir.Thunk((*outside, *thunk.params), thunk.body, thunk.using)
             return replace(step, bind=replace(step.bind, soac=ir.Map(inside, segments)))
     return step

@@ -18,7 +18,7 @@ from nessie.schedule.graph.build import is_check
 from nessie.schedule.graph.nodes import Graph, Node
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.witness import refused_text
-from nessie.schedule.wishes.wishes import CUT, FUSE, Bound, Met, Wish, Wishes
+from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, Bound, Met, Wish, Wishes
 
 Places = list[tuple[Span, str]]
 
@@ -27,7 +27,10 @@ def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> li
     """Add the wishes to the graphs; an impossible wish is an error."""
     result = list(graphs)
     for wish in wishes.wanted:
-        result = granted(result, wish, wishes)
+        if wish.kind != LEVEL:
+            result = granted(result, wish, wishes)
+        elif any([named(graph, wish.first, wish, wishes) for graph in graphs]):
+            wishes.met.names.add(wish.first)            # GPUs have granted it (schedule.wishes.levels)
     for graph in result:
         if graph.fused:
             check_legal(graph, profile, wishes)
@@ -74,8 +77,8 @@ def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
     """The warnings about options that have changed nothing in any form of a program that has run."""
     told = []
     for wish in wanted:
-        option = f"{'--cut' if wish.kind == CUT else '--fuse-edge'} {wish.first},{wish.second} changes nothing"
-        missing = [name for name in (wish.first, wish.second) if name not in met.names]
+        option = f"{wish.option} changes nothing"
+        missing = [name for name in wish.names if name not in met.names]
         if missing:
             told.append(f"{option}: no form that ran has a kernel that computes {' or '.join(missing)}\n"
                         f"hint: there are {listed(met.nodes)}")
@@ -191,4 +194,6 @@ def places_of(nodes: Iterable[Node]) -> Places:
 
 
 def place_of(wish: Wish) -> Places:
-    return [(wish.place, f"you want to {wish.kind} them")] if wish.place else []
+    if wish.place is None:
+        return []
+    return [(wish.place, "you want this level" if wish.kind == LEVEL else f"you want to {wish.kind} them")]

@@ -6,18 +6,30 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.base.source import Span
 
-CUT, FUSE = "cut", "fuse"
+CUT, FUSE, LEVEL = "cut", "fuse", "level"
 
 
 @dataclass(frozen=True)
 class Wish:
-    """`first` and `second` shall never share a kernel (`cut`), or always (`fuse`). Only a pragma has a `place`, where
-    it is written, and a `scope`, the top-level form there, whose names it means."""
+    """`first` and `second` shall never share a kernel (`cut`), or always (`fuse`); or `first` shall be computed by
+    segments that are owned at the `level` that `second` is. Only a pragma has a `place`, where it is written, and a
+    `scope`, the top-level form there, whose names it means."""
     kind: str
     first: str
     second: str
     place: Span | None = None
     scope: Span | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that it has of what the program computes."""
+        return (self.first,) if self.kind == LEVEL else (self.first, self.second)
+
+    @property
+    def option(self) -> str:
+        """The option that says the same."""
+        return {CUT: f"--cut {self.first},{self.second}", FUSE: f"--fuse-edge {self.first},{self.second}",
+                LEVEL: f"--level {self.first}={self.second}"}[self.kind]
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,43 @@ def test_results_are_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert "nothing is called its" in capsys.readouterr().err
 
 
+ROWS = """function shares(rows) : [[float]] -> [[float]] =
+  {let s = sum(r) in {x / s : x in r} : r in rows};
+"""
+
+
+def with_pragma(pragma: str) -> str:
+    return ROWS.replace("sum(r) in", f"sum(r); % {pragma} % in")
+
+
+def test_a_level_owns_the_segments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.nesl"
+    for text, words in ((ROWS, ["--level", "s=warp"]), (with_pragma("level s by warp"), [])):
+        path.write_text(text)
+        assert main(["compile", str(path), "-e", "shares", "--target", "cuda", "--emit", "fused", *words]) == 0
+        fused = capsys.readouterr().out
+        assert fused.count("kernel ") == 1 and "by Levels([warp, lane], Gen)" in fused
+        assert main(["compile", str(path), "-e", "shares", "--emit", "fused", *words]) == 0
+        fused = capsys.readouterr().out
+        assert fused.count("kernel ") == 2 and "Levels" not in fused
+        for target in ("cpu", "cudasim"):
+            assert main(["run", str(path), "-e", "shares", "[[1.0, 3.0], [] float]", "--target", target, *words]) == 0
+            assert capsys.readouterr() == ("[[0.25, 0.75], []]\n", "")
+
+
+def test_a_level_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.nesl"
+    for text, words, says in (
+            (ROWS, ["--level", "q=warp"], "nothing is called q"),
+            (with_pragma("level s by wrap"), [], "there is no level wrap that owns segments"),
+            (with_pragma("level t by warp"), [], "this form binds no t"),
+            ("function shares(v) = let s = sum(v) in s * 2;", ["--level", "s=block", "-t", "[int]"],
+             "it has no segments")):
+        path.write_text(text)
+        assert main(["compile", str(path), "-e", "shares", "--target", "cuda", "--emit", "fused", *words]) == 1
+        assert says in capsys.readouterr().err
+
+
 FORMS = "function twice(as) = {a * 2.0 : a in as};\n" + SQUARES + "twice([1.0]);\nsquares([1.0, 3.0]);\n"
 
 
