@@ -64,7 +64,7 @@ from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.loops.walk import arrays_in_common, bound_names, called, read_names
 from nessie.lambda_cu.ops import result_type
 
-TILE = 16 << 10                 # bytes of shared memory with which a function is bound to registers for
+TILE = 8 << 10                  # bytes of shared memory with which a function is bound to registers for
 BLOCKS = 4                      # blocks at a time
 WIDTH = 116                     # of a function's first lines
 DEEPEST = 30                    # deeper statements are not indented more

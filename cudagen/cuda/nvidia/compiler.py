@@ -33,6 +33,9 @@ VIRTUAL = "compute_"                        # begins the names of architectures 
 VERBOSE = "--ptxas-options=-v"              # says what functions take
 WARNING = re.compile(r"^(?:\S+\(\d+\): |ptxas )warning.*", re.MULTILINE)
 BOUND = re.compile(r"( __launch_bounds__\([^)]*\))( void (\w+)\()")
+KERNEL = re.compile(r"^extern \"C\" __global__[^(]*(?:\(\d[^)]*\))? void (\w+)\(.*?^}", re.MULTILINE | re.DOTALL)
+LOOP = re.compile(r"^( *)(?=while \(|for \((?![^;]*;[^;]* < \d+;))", re.MULTILINE)  # of unknown length
+ROLLED = r"\1#pragma unroll 1\n\1"
 MOST_TOLD = 2000                            # characters of a compiler's complaint
 UNKNOWN_GPU = re.compile(r"(invalid value for --gpu-|Unsupported gpu )architecture")     # they have no status for it
 INSTALL = "pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12), or the CUDA toolkit"
@@ -143,16 +146,19 @@ def build(compiler: Compiler, text: str, architecture: str) -> bytes:
 
 
 def build_verbosely(compiler: Compiler, text: str, architecture: str) -> tuple[bytes, str]:
-    """The code, a cubin or for a virtual architecture PTX, and what the compiler says meanwhile. Functions that would
-    spill within their bounds go without: once more, then."""
+    """The code, a cubin or for a virtual architecture PTX, and what the compiler says meanwhile. Of functions that would
+    spill, loops are not unrolled: once more, then. Those that would spill still go without bounds."""
     if too_old(architecture):
         raise unsupported(compiler, architecture)
     make = partial(by_nvrtc if compiler.name == "NVRTC" else by_nvcc, compiler.path)
     options = (f"--gpu-architecture={architecture}", *FLAGS, *(() if is_virtual(architecture) else (VERBOSE,)))
     try:
         code, told = make(text, options)
-        unbound = without_bounds(text, {usage.function for usage in usages_in(told) if usage.spill_stores})
-        return (code, told) if unbound == text else make(unbound, options)
+        for change in (rolled, unbound):
+            changed = change(text, {usage.function for usage in usages_in(told) if usage.spill_stores})
+            if changed != text:
+                text, (code, told) = changed, make(changed, options)
+        return code, told
     except Refused as refused:
         complaint = str(refused)[:MOST_TOLD].strip()
         if UNKNOWN_GPU.search(complaint):
@@ -160,7 +166,12 @@ def build_verbosely(compiler: Compiler, text: str, architecture: str) -> tuple[b
         raise InternalError(f"{compiler} refuses the kernels: {complaint}") from None
 
 
-def without_bounds(text: str, functions: Collection[str]) -> str:
+def rolled(text: str, functions: Collection[str]) -> str:
+    """The text in which loops of these functions are not unrolled, but for those that have a number of rounds."""
+    return KERNEL.sub(lambda found: LOOP.sub(ROLLED, found[0]) if found[1] in functions else found[0], text)
+
+
+def unbound(text: str, functions: Collection[str]) -> str:
     """The text without the bounds of these functions."""
     return BOUND.sub(lambda found: found[2] if found[3] in functions else found[0], text)
 

@@ -18,6 +18,7 @@ from nessie.cudagen.cuda.nvidia.usage import TITLES, Usage, table, unmangled, us
 from nessie.tool.cli import main
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+ROLLED = "irregular_segmented_partition"
 QUICK = ("dotp", "fusion/scan_then_pack", "norm2", "sparse_mxv")
 MOST_SHARED = 48 << 10          # bytes that a block may have on every GPU, unless it asks for more
 NVRTC = pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (pip install nvidia-cuda-nvrtc)")
@@ -63,6 +64,39 @@ def test_what_some_skeletons_take() -> None:
     sweeps = [usages[f"{name}_sweep"] for name in ("map", "scan", "irregular_segmented_filter")]
     assert sweeps[0].shared == 0 < sweeps[1].shared < usages["order_pass"].shared
     assert 8 <= (sweeps[0].registers or 0) < (sweeps[2].registers or 0) <= 255
+
+
+@NVRTC
+def test_of_what_would_spill_loops_are_not_unrolled() -> None:
+    """Within its bounds this one would spill; as the compiler leaves it, it keeps to them, and spills nothing."""
+    text = gpu_code(replace(skeletons(), kernels=tuple(k for k in skeletons().kernels if k.name == ROLLED))).text
+    (usage,) = [u for u in assembled(text, "sm_90").usages if u.function == f"{ROLLED}_sweep"]
+    assert (usage.registers or 0) <= 64 and usage.spill_stores == usage.spill_loads == 0
+    options = ("--gpu-architecture=sm_90", *compiler.FLAGS, compiler.VERBOSE)
+    library = nvrtc.library_path()
+    assert library is not None
+    _, log = compiler.by_nvrtc(library, text, options)
+    assert [u.spill_stores > 0 for u in usages_in(log) if u.function == f"{ROLLED}_sweep"] == [True]
+
+
+def test_what_is_rolled() -> None:
+    """Loops of the functions that are named, but for those whose number of rounds is known."""
+    text = '''extern "C" __global__ __launch_bounds__(256, 4) void first(long long n) {
+  for (long long turn = 0; turn < 8; turn += 1) {
+    while (n > 0) {
+    }
+  }
+}
+
+extern "C" __global__ void second(long long n) {
+  for (long long i = 0, i_end = n - 1; i < i_end; i += 1) {
+  }
+}
+'''
+    first = text.replace("    while", "    #pragma unroll 1\n    while")
+    assert compiler.rolled(text, {"first"}) == first
+    second = text.replace("  for (long long i ", "  #pragma unroll 1\n  for (long long i ")
+    assert compiler.rolled(text, {"second"}) == second and compiler.rolled(text, ()) == text
 
 
 ACCESS = re.compile(r"^\s*(?:@\S+ )?((?:ld|st|atom|red)\.(?!param)[\w.]+)", re.MULTILINE)
