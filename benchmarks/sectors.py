@@ -23,7 +23,7 @@ sys.path.insert(0, str(HERE))
 import numpy as np  # noqa: E402
 from gpu import written  # noqa: E402
 from gpu_workloads import EXAMPLES, MAP, Workload  # noqa: E402
-from resident import Resident, leaves  # noqa: E402
+from resident import Resident  # noqa: E402
 from workloads import flat, sparse_arguments  # noqa: E402
 
 from nessie.base.system.deep import run_deep  # noqa: E402
@@ -147,11 +147,23 @@ def counted(program: Program, size: int) -> list[str]:
     shared = [a for a in accesses if a.point.shared]
     most = [a.ways / a.requests for a in shared
             if a.ways >= TOLD * sum(b.ways for b in shared if b.launched == a.launched)]
-    bytes_ = sum(array.nbytes for argument in arguments for array in leaves(argument))
+    bytes_ = sum(map(held, arguments))
     calls = [sum(n for (_, what), n in driver.calls.items() if what == of) for of in ("launches", "fills", "reads")]
     return [program.name, f"{size:,}", *map("{:.2f}".format, (moved(streamed), max(ratios))),
             f"{mean(shared):.1f}", f"{max(most, default=0):.1f}",
             f"{sum(a.asked for a in streamed if a.point.kind == 'load') / bytes_:.2f}", *map(str, calls)]
+
+
+def held(value: Any) -> int:
+    """The bytes of an argument's arrays, offsets among them."""
+    match value:
+        case Flat(_, column):
+            return held(column)
+        case Nested(offsets, content):
+            return int(offsets.nbytes) + held(content)
+        case (first, second):
+            return held(first) + held(second)
+    return int(value.nbytes)
 
 
 def moved(accesses: Iterable[Access]) -> float:

@@ -146,8 +146,8 @@ def build(compiler: Compiler, text: str, architecture: str) -> bytes:
 
 
 def build_verbosely(compiler: Compiler, text: str, architecture: str) -> tuple[bytes, str]:
-    """The code, a cubin or for a virtual architecture PTX, and what the compiler says meanwhile. Of functions that would
-    spill, loops are not unrolled: once more, then. Those that would spill still go without bounds."""
+    """The code, a cubin or for a virtual architecture PTX, and what the compiler says meanwhile. Of functions that
+    would spill, loops are not unrolled: once more, then. Those that would spill still go without bounds."""
     if too_old(architecture):
         raise unsupported(compiler, architecture)
     make = partial(by_nvrtc if compiler.name == "NVRTC" else by_nvcc, compiler.path)

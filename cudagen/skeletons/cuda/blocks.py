@@ -84,8 +84,9 @@ def last_by_halves(code: Code, most: loops.Exp, item: loops.Exp, items: loops.Ex
     """The last number in 0..most whose key, which lies in memory, is no greater than the item, as that of 0 is: keys
     grow, up to `items`. Each half of a warp looks for one. In a round it looks at PROBES whole sectors of keys: two
     where the item was if keys grew evenly between those that are known, and two further off; or, after a round that
-    left more than an eighth, and where few are left, at sectors that are equally far apart: often those of the other
-    half. More of them would be more to load than they save rounds."""
+    left more than an eighth, and where few are left, at sectors that are equally far apart. Then halves tell each other
+    what they know, so that they look at the same sectors as long as they can. More of them would be more to load than
+    they save rounds."""
     begins = {"low": integer(0), "high": most, "below": integer(0), "above": op("+", items, integer(1))}
     known = Known(**{hint: loops.Name(code.var(hint, "int", first)) for hint, first in begins.items()})
     slow, looks = [loops.Name(code.var(hint, "bool", loops.Const(value, "bool")))
@@ -100,6 +101,7 @@ def last_by_halves(code: Code, most: loops.Exp, item: loops.Exp, items: loops.Ex
         probed = op("+", op("and", loops.Name(near), integer(-SECTOR)), op("and", LANE, integer(SECTOR - 1)))
         narrow(code, known, code.var("probed", "int", op("select", looks, probed, known.low)), item,
                lambda number: key(op("max", integer(0), op("min", number, most))))
+        learn_from_other(code, known, item)
         code.add(loops.Set(slow.name, op("<", width, op("*", op("-", known.high, known.low), integer(8)))))
         code.add(loops.Set(looks.name, op("<", known.low, known.high)))
     code.add(loops.While(op("/=", loops.Vote(looks.name), integer(0)), tuple(body)))
@@ -142,6 +144,17 @@ def narrow(code: Code, known: Known, probed: str, item: loops.Exp, key: Callable
     code.add(loops.If(op("and", op("<", many, integer(HALF)), op("<=", following, known.high)), (
         loops.Set(known.above.name, following_key),
         loops.Set(known.high.name, op("-", following, integer(1))))))
+
+
+def learn_from_other(code: Code, known: Known, item: loops.Exp) -> None:
+    """What the other half of the warp knows of keys holds for the item, too, where that lies on the same side."""
+    other = code.let_int("other", op("xor", LANE, integer(HALF)))
+    low, below, high, above = [code.let_int(f"other_{hint}", loops.Shuffle(vars(known)[hint].name, other, "index"))
+                               for hint in ("low", "below", "high", "above")]
+    code.add(loops.If(op("and", op("<", known.low, low), op("<=", below, item)),
+                      (loops.Set(known.low.name, low), loops.Set(known.below.name, below))))
+    code.add(loops.If(op("and", op("<", high, known.high), op("<", item, above)),
+                      (loops.Set(known.high.name, high), loops.Set(known.above.name, above))))
 
 
 def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
