@@ -1,4 +1,5 @@
-/* What a C programmer would write by hand for the workloads of regular.nesl, on the threads that OpenMP finds. */
+/* What a C programmer would write by hand for the workloads of regular.nesl, positions.nesl and mappings.nesl, on the
+   threads that OpenMP finds. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -397,4 +398,37 @@ void box(i64 h, i64 w, const double *m, i64 r, double *out) {
     if (r == 1) boxes(h, w, m, 1, out);
     else if (r == 4) boxes(h, w, m, 4, out);
     else boxes(h, w, m, r, out);
+}
+
+void column_sums(i64 rows, i64 columns, const double *a, double *out) {
+    LOOP for (i64 part = 0; part < columns; part += 64) {
+        i64 width = columns - part < 64 ? columns - part : 64;
+        double sums[64] = {0};
+        for (i64 r = 0; r < rows; r++)
+            for (i64 c = 0; c < width; c++) sums[c] += a[r * columns + part + c];
+        memcpy(out + part, sums, width * sizeof(double));
+    }
+}
+
+void equal_row_sums(i64 rows, i64 columns, const double *a, double *out) {
+    LOOP for (i64 r = 0; r < rows; r++) {
+        double s = 0;
+        for (i64 c = 0; c < columns; c++) s += a[r * columns + c];
+        out[r] = s;
+    }
+}
+
+void transposed(i64 rows, i64 columns, const double *a, double *out) {
+    LOOP for (i64 cs = 0; cs < columns; cs += 32)
+        for (i64 rs = 0; rs < rows; rs += 32)
+            for (i64 c = cs; c < columns && c < cs + 32; c++)
+                for (i64 r = rs; r < rows && r < rs + 32; r++) out[c * rows + r] = a[r * columns + c];
+}
+
+void product(i64 m, i64 n, i64 k, const double *a, const double *b, double *out) {
+    LOOP for (i64 i = 0; i < m; i++) {
+        memset(out + i * n, 0, n * sizeof(double));
+        for (i64 l = 0; l < k; l++)
+            for (i64 j = 0; j < n; j++) out[i * n + j] += a[i * k + l] * b[l * n + j];
+    }
 }

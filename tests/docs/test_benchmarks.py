@@ -47,6 +47,14 @@ def test_positions_agree_with_peers() -> None:
     assert [line[:24].strip() for line in ran.stdout.splitlines()[1:len(names) + 1]] == names
 
 
+def test_mappings_agree_with_peers() -> None:
+    names = ["sums of columns", "product, deep", "sums of short rows", "sorted rows of 16"]
+    words = [sys.executable, str(BENCHMARKS / "mappings.py"), *names, "--rounds", "1"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    assert [line[:24].strip() for line in ran.stdout.splitlines()[1:len(names) + 1]] == names
+
+
 def test_all_shapes_grow() -> None:
     words = [sys.executable, str(BENCHMARKS / "growth.py"), "--size", "4", "--doublings", "1"]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
