@@ -26,6 +26,7 @@ from nessie.cudagen.skeletons.apart.functions import thread_function
 from nessie.cudagen.skeletons.apart.kernels import thread_kernel
 from nessie.cudagen.skeletons.apart.plan import plan_apart
 from nessie.cudagen.skeletons.cpu.order import plan_order
+from nessie.cudagen.skeletons.cpu.tiles import is_tiled, plan_tiles
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
@@ -119,7 +120,8 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
         case "cpu" if orders:
             return plan_order(kernel, program, tables, width, each)
         case "cpu":
-            return plan_walk(walk_of(kernel, program), tables, width, alone=True)
+            walk = walk_of(kernel, program)
+            return plan_tiles(walk, tables, width) if is_tiled(walk) else plan_walk(walk, tables, width, alone=True)
         case "cuda" if by_owners(kernel):
             return plan_owners(kernel, program, tables)
         case "cuda" if orders:

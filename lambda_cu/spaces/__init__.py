@@ -4,5 +4,6 @@
     steps           step polynomials of a position: lengths with min, max, choices, quotients and powers of 2
     closed          the terms of step polynomials, and their sums, as expressions
     rows            in which row an element lies
+    strides         how far reads move, from segment to segment and from element to element
     segments        lengths and starts of segments
 """

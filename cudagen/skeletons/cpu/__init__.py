@@ -7,6 +7,7 @@
     alike           what they have in common
     interiors       the border of a walk and its interior, each with its own code
     tables          REDUCE_BY_INDEX on several threads
+    tiles           walks by tiles, where elements of a segment lie apart
     alone           all phases in one, where there is one chunk
     finish          the last phase: totals, in the chunks' order
     order           ORDER: keys by a walk, then a sort
