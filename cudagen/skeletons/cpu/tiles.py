@@ -3,7 +3,7 @@
     { (s, j, i) => a[offsets[j] + s] }                  a transposition, a sum of columns
 
     for chunk:                                          a band of segments, a block of each
-      for (group = low; group < high; group += 8)       a MAP: as many segments as there are in a line of a cache,
+      for (group = low; group < high; group += 8)       a MAP: as many segments as there are elements in a line of a cache
         for (j = begin; j < end; j += 1)
           for (s = group; s < min(group + 8, high); s += 1)     ... element j of segment s
 
@@ -27,6 +27,7 @@ from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.walk import bound_names, names
 from nessie.cudagen.skeletons.chunks import each_chunk
 from nessie.cudagen.skeletons.cpu.lanes import LANES, gains
 from nessie.cudagen.skeletons.cpu.segments import results
@@ -45,6 +46,9 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces.strides import LINE, strides
 
 BAND = 64                       # segments
+SHORT = 32                      # elements of a segment that are few rounds of a loop
+HELD = 512                      # elements of a segment, of which a cache does not hold a line of each
+ONE = integer(1)
 
 
 def is_tiled(walk: Walk) -> bool:
@@ -137,28 +141,49 @@ def tile_of(code: Code, root: ir.Uniform, chunk: loops.Exp, length: int) -> Tile
 
 
 @contextmanager
-def loop(code: Code, hint: str, low: loops.Exp, high: loops.Exp, step: int = 1) -> Iterator[loops.Exp]:
-    """Do what is written meanwhile for each index."""
+def loop(code: Code, hint: str, low: loops.Exp, high: loops.Exp,
+         step: loops.Exp = ONE) -> Iterator[loops.Exp]:
+    """Do what is written meanwhile for each index, of which there is one: what is alike for all goes before the loop."""
     index = loops.Name(code.fresh(hint))
     with code.block() as body:
         yield index
-    code.add(loops.For(index.name, low, high, tuple(body), integer(step)))
+    own = {index.name, *bound_names(tuple(body))}
+    for statement in tuple(body):
+        if isinstance(statement, loops.Let) and own.isdisjoint(names(statement.value)):
+            own.remove(statement.name)
+            body.remove(statement)
+            code.add(statement)
+    code.add(loops.For(index.name, low, high, tuple(body), step))
 
 
 def element(run: Sweep, root: ir.Uniform, segment: loops.Exp, position: loops.Exp) -> None:
+    """Its index has a name only where one binding reads another's result: LLVM sees then that stores lie apart."""
     start = op("*", segment, run.code.size(root.length))
-    run.root(op("+", start, position), segment, start, position)
+    index = op("+", start, position)
+    if len(run.walk.at(ROOT)) > 1:
+        index = run.code.let_int("i", index)
+    run.root(index, segment, start, position)
 
 
 # Maps -------------------------------------------------------------------------------------------
 
 
 def by_lines(run: Sweep, root: ir.Uniform, tile: Tile) -> None:
+    """Few segments lie beside each other in a line; of short ones a cache holds the lines of all elements: these go one
+    after another, as other walks do. Of shortest ones, whole bands go together."""
     code = run.code
-    with loop(code, "group", tile.low, tile.high, LINE) as group:
-        beyond = code.let_int("beyond", op("min", op("+", group, integer(LINE)), tile.high))
-        with loop(code, "j", tile.begin, tile.end) as position, loop(code, "s", group, beyond) as segment:
+    segments, length = code.size(root.segments), code.size(root.length)
+    with code.block() as together:
+        width = code.let_int("width", op("select", op("<", length, integer(SHORT)), integer(BAND), integer(LINE)))
+        with loop(code, "group", tile.low, tile.high, width) as group:
+            beyond = code.let_int("beyond", op("min", op("+", group, width), tile.high))
+            with loop(code, "j", tile.begin, tile.end) as position, loop(code, "s", group, beyond) as segment:
+                element(run, root, segment, position)
+    with code.block() as in_turn:
+        with loop(code, "s", tile.low, tile.high) as segment, loop(code, "j", tile.begin, tile.end) as position:
             element(run, root, segment, position)
+    far = op("or", op("<", length, integer(SHORT)), op("<=", integer(HELD), length))
+    code.add(loops.If(op("and", op("<=", integer(LINE), segments), far), tuple(together), tuple(in_turn)))
 
 
 # Sums -------------------------------------------------------------------------------------------
@@ -181,7 +206,7 @@ def summed(kernel: Kernel, run: Sweep, root: ir.Uniform, tile: Tile, sums: Array
         with code.block() as in_lanes:
             with loop(code, "place", integer(0), integer(BAND * LANES)) as place:
                 emptied(run, lanes, place)
-            with loop(code, "eight", tile.begin, whole, LANES) as eight, loop(
+            with loop(code, "eight", tile.begin, whole, integer(LANES)) as eight, loop(
                     code, "lane", integer(0), integer(LANES)) as lane:
                 joined(run, root, tile, width, code.let_int("j", op("+", eight, lane)), lanes, lane)
             with loop(code, "lane", integer(0), integer(LANES)) as lane:
@@ -221,7 +246,7 @@ def block_end(kernel: Kernel, run: Sweep, root: ir.Uniform, tile: Tile, sums: Ar
     """What the segment has is its result where it has one block, else it waits for the others."""
     code = run.code
     run.lanes, run.lane = sums, column
-    segment = op("+", tile.low, column)
+    segment = code.let_int("s", op("+", tile.low, column))
     found = {name: run.now(state) for name, state in run.states.items()}
     with code.block() as only:
         results(kernel, run, segment, found)
