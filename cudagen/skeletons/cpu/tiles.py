@@ -180,8 +180,10 @@ def by_lines(run: Sweep, root: ir.Uniform, tile: Tile) -> None:
             with loop(code, "j", tile.begin, tile.end) as position, loop(code, "s", group, beyond) as segment:
                 element(run, root, segment, position)
     with code.block() as in_turn:
-        with loop(code, "s", tile.low, tile.high) as segment, loop(code, "j", tile.begin, tile.end) as position:
-            element(run, root, segment, position)
+        with loop(code, "s", tile.low, tile.high) as segment:
+            start = code.let_int("start", op("*", segment, length))
+            with loop(code, "i", op("+", start, tile.begin), op("+", start, tile.end)) as index:
+                run.root(index, segment, start)
     far = op("or", op("<", length, integer(SHORT)), op("<=", integer(HELD), length))
     code.add(loops.If(op("and", op("<=", integer(LINE), segments), far), tuple(together), tuple(in_turn)))
 
