@@ -3,7 +3,7 @@
     { (s, j, i) => a[offsets[j] + s] }                  a transposition, a sum of columns
 
     for chunk:                                          a band of segments, a block of each
-      for (group = low; group < high; group += 8)       a MAP: as many segments as there are elements in a line of a cache
+      for (group = low; group < high; group += 8)       a MAP: as many segments as a line of a cache has elements
         for (j = begin; j < end; j += 1)
           for (s = group; s < min(group + 8, high); s += 1)     ... element j of segment s
 
@@ -12,8 +12,8 @@
           sums[column] = sums[column] + ...
 
 So what is read is walked by lines of the cache, as what is written is. Which walks gain is told by how their reads move
-(lambda_cu.spaces.strides). A segment is cut into blocks at the same places as in other walks (skeletons.chunks), and the
-elements of a block are added up in the same order (skeletons.cpu.lanes): the bits of sums stay the same.
+(lambda_cu.spaces.strides). A segment is cut into blocks at the same places as in other walks (skeletons.chunks), and
+the elements of a block are added up in the same order (skeletons.cpu.lanes): the bits of sums stay the same.
 """
 from __future__ import annotations
 
@@ -141,14 +141,15 @@ def tile_of(code: Code, root: ir.Uniform, chunk: loops.Exp, length: int) -> Tile
 
 
 @contextmanager
-def loop(code: Code, hint: str, low: loops.Exp, high: loops.Exp,
-         step: loops.Exp = ONE) -> Iterator[loops.Exp]:
-    """Do what is written meanwhile for each index, of which there is one: what is alike for all goes before the loop."""
+def loop(code: Code, hint: str, low: loops.Exp, high: loops.Exp, step: loops.Exp = ONE,
+         surely: bool = False) -> Iterator[loops.Exp]:
+    """Do what is written meanwhile for each index. `surely`: there is one; what is alike for all goes before the loop,
+    which LLVM makes vectors of then (cpu.row_loops)."""
     index = loops.Name(code.fresh(hint))
     with code.block() as body:
         yield index
     own = {index.name, *bound_names(tuple(body))}
-    for statement in tuple(body):
+    for statement in tuple(body) if surely else ():
         if isinstance(statement, loops.Let) and own.isdisjoint(names(statement.value)):
             own.remove(statement.name)
             body.remove(statement)
@@ -159,7 +160,7 @@ def loop(code: Code, hint: str, low: loops.Exp, high: loops.Exp,
 def element(run: Sweep, root: ir.Uniform, segment: loops.Exp, position: loops.Exp) -> None:
     """Its index has a name only where one binding reads another's result: LLVM sees then that stores lie apart."""
     start = op("*", segment, run.code.size(root.length))
-    index = op("+", start, position)
+    index: loops.Exp = op("+", start, position)
     if len(run.walk.at(ROOT)) > 1:
         index = run.code.let_int("i", index)
     run.root(index, segment, start, position)
@@ -174,16 +175,17 @@ def by_lines(run: Sweep, root: ir.Uniform, tile: Tile) -> None:
     code = run.code
     segments, length = code.size(root.segments), code.size(root.length)
     with code.block() as together:
-        width = code.let_int("width", op("select", op("<", length, integer(SHORT)), integer(BAND), integer(LINE)))
+        short = op("<", length, integer(SHORT))
+        width = code.let_int("width", op("select", short, integer(BAND), integer(LINE)))
         with loop(code, "group", tile.low, tile.high, width) as group:
             beyond = code.let_int("beyond", op("min", op("+", group, width), tile.high))
-            with loop(code, "j", tile.begin, tile.end) as position, loop(code, "s", group, beyond) as segment:
+            with loop(code, "j", tile.begin, tile.end) as position, loop(
+                    code, "s", group, beyond, surely=True) as segment:
                 element(run, root, segment, position)
-    with code.block() as in_turn:
-        with loop(code, "s", tile.low, tile.high) as segment:
-            start = code.let_int("start", op("*", segment, length))
-            with loop(code, "i", op("+", start, tile.begin), op("+", start, tile.end)) as index:
-                run.root(index, segment, start)
+    with code.block() as in_turn, loop(code, "s", tile.low, tile.high) as segment:
+        start = code.let_int("start", op("*", segment, length))
+        with loop(code, "i", op("+", start, tile.begin), op("+", start, tile.end)) as index:
+            run.root(index, segment, start)
     far = op("or", op("<", length, integer(SHORT)), op("<=", integer(HELD), length))
     code.add(loops.If(op("and", op("<=", integer(LINE), segments), far), tuple(together), tuple(in_turn)))
 
@@ -211,13 +213,13 @@ def summed(kernel: Kernel, run: Sweep, root: ir.Uniform, tile: Tile, sums: Array
             with loop(code, "eight", tile.begin, whole, integer(LANES)) as eight, loop(
                     code, "lane", integer(0), integer(LANES)) as lane:
                 joined(run, root, tile, width, code.let_int("j", op("+", eight, lane)), lanes, lane)
-            with loop(code, "lane", integer(0), integer(LANES)) as lane:
-                with loop(code, "column", integer(0), width) as column:
-                    run.lanes, run.lane = lanes, place_of(lane, column)
-                    found = [(state, run.now(state)) for state in run.states.values()]
-                    run.lanes, run.lane = sums, column
-                    for state, total in found:
-                        run.accumulate(state, total)
+            with loop(code, "lane", integer(0), integer(LANES)) as lane, loop(
+                    code, "column", integer(0), width) as column:
+                run.lanes, run.lane = lanes, place_of(lane, column)
+                found = [(state, run.now(state)) for state in run.states.values()]
+                run.lanes, run.lane = sums, column
+                for state, total in found:
+                    run.accumulate(state, total)
         code.add(loops.If(op("<", tile.begin, whole), tuple(in_lanes)))
     with loop(code, "j", whole, tile.end) as position:
         joined(run, root, tile, width, position, sums, integer(0))
@@ -239,7 +241,7 @@ def emptied(run: Sweep, arrays: Arrays, place: loops.Exp) -> None:
 def joined(run: Sweep, root: ir.Uniform, tile: Tile, width: loops.Exp, position: loops.Exp, arrays: Arrays,
            lane: loops.Exp) -> None:
     """The element at this position of each segment of the tile joins what the segment has."""
-    with loop(run.code, "column", integer(0), width) as column:
+    with loop(run.code, "column", integer(0), width, surely=True) as column:
         run.lanes, run.lane = arrays, place_of(lane, column)
         element(run, root, op("+", tile.low, column), position)
 
@@ -268,14 +270,13 @@ def finish(kernel: Kernel, root: ir.Uniform, length: int) -> None:
     run = sweep_of(kernel, code, states)
     blocks = code.let_int("blocks", count_of(code.size(root.length), length))
     segments = code.size(root.segments)
-    with code.block() as several:
-        with loop(code, "s", integer(0), segments) as segment:
+    with code.block() as several, loop(code, "s", integer(0), segments) as segment:
+        for state in states:
+            run.declare(state)
+        with loop(code, "block", integer(0), blocks) as block:
+            place = code.let_int("place", op("+", op("*", block, segments), segment))
             for state in states:
-                run.declare(state)
-            with loop(code, "block", integer(0), blocks) as block:
-                place = code.let_int("place", op("+", op("*", block, segments), segment))
-                for state in states:
-                    run.accumulate(state, held(code, state, "parts", place))
-            results(kernel, run, segment, {state.name: run.now(state) for state in states})
+                run.accumulate(state, held(code, state, "parts", place))
+        results(kernel, run, segment, {state.name: run.now(state) for state in states})
     code.add(loops.If(op("/=", blocks, integer(1)), tuple(several)))
     kernel.phase("finish", code, None)

@@ -1,7 +1,5 @@
-"""Walks by tiles: the same elements, failures and bits as other walks, whichever the blocks, and only where reads gain."""
+"""Walks by tiles: the elements, failures and bits of other walks, whichever the blocks, and only where reads gain."""
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
