@@ -53,7 +53,7 @@ ONE = integer(1)
 
 def is_tiled(walk: Walk) -> bool:
     """Does a walk by tiles do all that there is to do, and do reads gain?"""
-    if not isinstance(walk.root, ir.Uniform) or walk.prologue:
+    if not isinstance(walk.root, ir.Uniform) or walk.root.outer or walk.prologue:       # indices of axes are counted
         return False
     elements = []
     for step in walk.steps:
