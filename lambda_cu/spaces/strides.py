@@ -29,8 +29,9 @@ class Stride:
 
 
 def strides(thunk: ir.Thunk) -> Iterator[Stride]:
-    """Return those of all reads of a thunk that takes a segment, a position in it, and an index."""
-    known = dict(zip(thunk.params, (Stride(1, 0), Stride(0, 1), Stride(None, 1)), strict=True))
+    """Return those of all reads of a thunk that takes a segment, a position in it, and an index, or the last alone."""
+    moves = (Stride(1, 0), Stride(0, 1), Stride(None, 1))
+    known = dict(zip(thunk.params, moves[-len(thunk.params):], strict=True))
     return reads(thunk.body, known)
 
 

@@ -69,7 +69,7 @@ def is_tiled(walk: Walk) -> bool:
     if not states and len(elements) < len(walk.steps):
         return False
     return (any(stride.across for soac in elements for stride in strides(soac.thunk))
-            and not any(True for soac in elements for _ in divisions(soac.thunk)))
+            and not any(len(soac.thunk.params) == 3 and any(True for _ in divisions(soac.thunk)) for soac in elements))
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ TRANSPOSED = kernel("""
 CHECKED = kernel("""
   let xs = SEG_MAP { (s, j, i) => a[at[j] + s] using a, at } uniform(h, n, k)
   let ys = SEG_MAP { (s, j, i) => if xs[i] < 1.0 then xs[i] else fail s1 : float using xs } uniform(h, n, k)
-  return (xs, ys)""")
+  let zs = MAP { i => xs[i] + 1.0 using xs } (k)
+  return (xs, ys, zs)""")
 SUMS = kernel("""
   let sums = SEG_REDUCE { (s, j, i) => a[at[j] + s] using a, at } (0.0) { (x, y) => x + y } uniform(h, n, k)
   let most = SEG_REDUCE { (s, j, i) => a[at[j] + s] using a, at } (0.0) { (x, y) => max(x, y) } uniform(h, n, k)
