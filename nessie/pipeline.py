@@ -37,7 +37,6 @@ from nessie.forms import (
     WITHOUT_STACK,
     Form,
 )
-from nessie.schedule.wishes import levels
 from nessie.schedule.wishes.wishes import Met, Wish, Wishes
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     from nessie.schedule.graph import graph
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
+    from nessie.schedule.wishes import levels
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
     from nessie.typing import infer
@@ -129,6 +129,7 @@ else:
     schedule = lazy("nessie.schedule.schedule")
     graph = lazy("nessie.schedule.graph.graph")
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
+    levels = lazy("nessie.schedule.wishes.levels")
     parse = lazy("nessie.syntax.parse")
     types = lazy("nessie.syntax.types")
     written_layouts = lazy("nessie.lengths.layouts")

@@ -1,4 +1,4 @@
-"""Lets the segments of kernels have owners, as users wish: `% level s by warp %`, `--level s=warp`.
+"""Pass: lets the segments of kernels have owners, as users wish: `% level s by warp %`, `--level s=warp`.
 
 A mapping changes no result, so only GPUs, which have the levels, are asked for it. The name means nodes of a graph, as
 those of other wishes do (schedule.wishes.pairs); the kernels of these nodes get the mapping, each a copy of its own.
