@@ -174,7 +174,8 @@ def forward(step: maps.Combinator, space: Space, host: Lets) -> Space:
     """Return the space that the combinator makes, and let the host compute its bounds."""
     match step:
         case maps.ShiftLB():
-            return tuple([Axis(host.let("length", shifted(axis)), ZERO, axis.step, axis.width) for axis in space])
+            return tuple([Axis(shifted(axis) if axis.depends else host.let("length", shifted(axis)), ZERO, axis.step,
+                               axis.width) for axis in space])
         case maps.CompressGrid(flags):
             return tuple([Axis(host.let("length", counted(axis))) if flag and not axis.is_dense else axis
                           for flag, axis in zip(flags, space)])

@@ -41,7 +41,7 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
     parts = [*([("mapping", [show_mapping(top)])] if isinstance(asked, maps.Strategy) else []),
              ("space", stages(made, of)), ("host", lets(made.host)),
              ("launch", [f"grid ({exps(made.grid)}), block ({exps(made.block)})"]),
-             ("thread", thread(made)), ("example", example(made, of, known))]
+             ("thread", thread(made)), ("example", checked_example(made, of, known))]
     return "".join([section(title, lines) for title, lines in parts if lines])
 
 
@@ -92,6 +92,13 @@ def thread(made: Mapped) -> list[str]:
     lines += lets(made.code)
     guards = " and ".join(map(show_exp, made.guards))
     return [*lines, f"{f'if {guards}: ' if guards else ''}iv = [{exps(made.index)}]"]
+
+
+def checked_example(made: Mapped, of: Space, sizes: Mapping[str, int]) -> list[str]:
+    try:
+        return example(made, of, sizes)
+    except ZeroDivisionError:
+        raise NessieError("a bound of the space divides by 0") from None
 
 
 def example(made: Mapped, of: Space, sizes: Mapping[str, int]) -> list[str]:

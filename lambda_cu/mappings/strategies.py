@@ -14,6 +14,8 @@ LONGEST_ROW = 2 ** 31 - 1       # blocks in a row of the grid
 def mapping_of(strategy: maps.Strategy, space: Space) -> maps.Top | None:
     """Return the mapping that the strategy makes for the space; None for `none`."""
     rank, stepped = len(space), any([not axis.is_dense for axis in space])
+    if any([axis.depends for axis in space]):
+        raise Unmappable(strategy, f"{strategy.name} takes axes of one length: write GridBlock(..., Hull(Gen))")
     match strategy.name:
         case "Jing":
             if rank > MOST_OF_JING:

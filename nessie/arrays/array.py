@@ -174,7 +174,7 @@ class Array:
         """What the function, which comes last, makes of the elements at the same place of this array and the others."""
         *arrays, function = others
         with as_nessie_errors():
-            return combined("combine", [self, *arrays], see(function), with_index)
+            return combined("combine", [self, *arrays], see(function, len(arrays) + 1 + with_index), with_index)
 
     def zip(self, *others: Any) -> Array:
         """Tuples of the elements at the same place."""
@@ -199,7 +199,7 @@ class Array:
     def select(self, function: Callable[..., Any]) -> Array:
         """The elements of which the function is true, in order."""
         with as_nessie_errors():
-            node, body = one_dimension("select", self._nessie_node), see(function)
+            node, body = one_dimension("select", self._nessie_node), see(function, 1)
             kind = result_kind(body, (node.kind,))
             if isinstance(kind, Items):
                 raise NessieError(f"select takes a function that gives a truth value, and this gives {shown(kind)}",
@@ -210,7 +210,7 @@ class Array:
         """Each element combined with all before it, by an associative function with this identity."""
         with as_nessie_errors():
             node, first = one_dimension("scan", self._nessie_node), asarray(identity)._nessie_node
-            body = see(function)
+            body = see(function, 2)
             kind = fixed_kind(body, node.kind, first.kind)
             return Array(nodes.Changed(node.shape, kind, node, "scan", body, first))
 
@@ -224,7 +224,7 @@ class Array:
         """The elements in ascending order, or in that of what the function makes of them; equal ones stay in order."""
         with as_nessie_errors():
             node = one_dimension("sort", self._nessie_node)
-            body = see(key) if key is not None else None
+            body = see(key, 1) if key is not None else None
             by = node.kind if body is None else result_kind(body, (node.kind,))
             if by not in (INT, FLOAT):
                 raise NessieError(f"numbers have an order, and this is {shown(by)}",
@@ -298,9 +298,7 @@ class Array:
         return self._reduced("all")
 
     def mean(self) -> Array:
-        with as_nessie_errors():
-            total: Array = protocols.elementwise("divide", (self.sum(), self.size))
-            return total
+        return self._reduced("mean")
 
     def _reduced(self, how: str) -> Array:
         with as_nessie_errors():
@@ -345,7 +343,7 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any]) -> Array:
         if not 1 <= len(lengths) <= MOST_DIMENSIONS or min(lengths) < 0:
             raise NessieError(f"the shape {lengths} is that of no array",
                               hint=f"an array has 1 to {MOST_DIMENSIONS} dimensions, none negative")
-        return combined("pnew", [Array(index_of(lengths))], see(function), False)
+        return combined("pnew", [Array(index_of(lengths))], see(function, 1), False)
 
 
 def evaluate(*arrays: Array, target: str = "cpu") -> tuple[Array, ...]:
@@ -458,6 +456,10 @@ def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
 def named_reduction(node: nodes.Node, how: str) -> Array:
     if not is_number(node.kind):
         raise NessieError(f"{how.removesuffix('_val')} takes numbers, and these are {shown(node.kind)}")
+    if how in ("min_val", "max_val") and 0 in node.shape:
+        raise NessieError(f"there is no {'least' if how == 'min_val' else 'greatest'} of no elements")
+    if how == "mean":
+        return Array(nodes.Reduced((), FLOAT, node, how))
     if how in ("any", "all"):
         if node.kind != BOOL:
             node = Array(node).map(lambda x: bool(x))._nessie_node
@@ -472,7 +474,7 @@ def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
         how = ""
     if how and identity is None and is_number(node.kind):
         return named_reduction(node, how)
-    body = see(function)
+    body = see(function, 2)
     if identity is None:
         if 0 in node.shape:
             raise NessieError("a reduction of no elements needs an identity", hint="reduce(f, identity)")
@@ -488,7 +490,7 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
         raise NessieError(f"the offsets of this stencil are of {rank} dimension{'s' * (rank != 1)}, as its array is",
                           hint="[-1, 0, 1] of one dimension, [(0, -1), (0, 1)] of two")
     found = list(dict.fromkeys(found))
-    parameters = len(body.written.parameters) - with_index
+    parameters = len(body.parameters) - with_index
     if parameters not in (1, len(found)):
         raise NessieError(f"the function of a stencil takes its {len(found)} neighbours, as one or one by one",
                           (body.written.span(body.written.tree), f"takes {parameters}"))
@@ -500,10 +502,10 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
         kinds = (*[node.kind] * len(found), *([place] if with_index else []))
         gives = module.function(body, kinds).gives
     else:
-        env: dict[str, Any] = {body.written.parameters[0]: Window(
+        env: dict[str, Any] = {body.parameters[0]: Window(
             {offset: Made(name(module.fresh("v")), node.kind) for offset in found})}
         if with_index:
-            env[body.written.parameters[1]] = Made(name(module.fresh("at")), place)
+            env[body.parameters[1]] = Made(name(module.fresh("at")), place)
         gives = Statements(module, body).body(env).kind
     kind = joined(gives, other.kind)
     if other.shape:

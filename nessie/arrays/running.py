@@ -12,8 +12,10 @@ from nessie.arrays import nodes
 from nessie.arrays.values import result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
+from nessie.base.system.deep import run_deep
 
 MOST = 1000                     # expressions that are kept
+DEEP = 200                      # nodes for which any thread's stack has room
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,11 @@ def evaluate(results: Sequence[nodes.Node], target: str) -> None:
     if not wanted:
         return
     order = nodes.in_order(tuple(wanted))
-    found = compiled(order, wanted)
-    value = found.program._call(ENTRY, arguments(order, found.written), {}, target)
+
+    def computed() -> Any:
+        found = compiled(order, wanted)
+        return found.program._call(ENTRY, arguments(order, found.written), {}, target)
+    value = computed() if len(order) < DEEP else run_deep(computed)
     for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
         node.value = result(one, node)
 
@@ -70,7 +75,7 @@ def compiled(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Comp
         if found is not None:
             COUNTS.kept += 1
             return found
-        written = write(order, results)
+        written = run_deep(lambda: write(order, results))
         program = Program(None, Options())
         program._take(lambda: written.forms)
         COUNTS.compiled += 1

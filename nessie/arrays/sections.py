@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Hashable, Mapping
+from inspect import signature
 from threading import RLock
 from typing import Any
 
@@ -327,7 +328,7 @@ class Section(Statements):
         found = static(self.function, function)
         if not isinstance(found, Seen):
             self.refuse(function, "a lambda, or a function from outside, is due here")
-        return found.written.parameters
+        return found.parameters
 
     def of_window(self, function: ast.expr, parameters: list[str], window: Window, at: Made, env: Env) -> Made:
         inner: Env = {parameters[0]: window, **dict.fromkeys(parameters[1:], at)}
@@ -369,7 +370,10 @@ class HostSection:
         self.kept: dict[Hashable, Compiled] = {}
         self.lock = RLock()
 
-    def __call__(self, *arguments: Any, target: str = "cpu") -> Any:
+    def __call__(self, *arguments: Any, target: str = "cpu", **named: Any) -> Any:
+        bound = signature(self.function).bind(*arguments, **named)     # raises Python's own error
+        bound.apply_defaults()
+        arguments = bound.args
         with as_nessie_errors():
             seen = see(self.function)
             given = [argument if isinstance(argument, bool | int | float | np.generic) else

@@ -32,8 +32,8 @@ def leaf(value: Any, copy: bool) -> nodes.Leaf:
     if array.ndim == 0:
         return leaf(array.item(), copy)
     kind = kind_of_dtype(array)
-    if copy or not array.flags.c_contiguous:
-        array = np.array(array, order="C")
+    array = np.array(array, order="C") if copy or not array.flags.c_contiguous else array.view()
+    array.flags.writeable = False               # an array never changes
     return nodes.Leaf(array.shape, kind, value=array)
 
 

@@ -102,7 +102,7 @@ class Writer:
         def body(neighbours: Mapping[Offset, Made], at: Made) -> Made:
             if node.apart:
                 return self.body(node.body)([*neighbours.values(), *([at] if node.with_index else [])])
-            first, *more = node.body.written.parameters
+            first, *more = node.body.parameters
             env: dict[str, Value] = {first: Window(neighbours), **dict.fromkeys(more, at)}
             return Statements(self.module, node.body).body(env)
         return operations.stencil(parts, node.offsets, outside, node.kind, body, self.fresh)

@@ -254,6 +254,41 @@ def test_tuples_and_records(target: str) -> None:
     assert found.tolist() == [(2.5, 2), (4.5, 4)]
 
 
+def test_an_array_never_changes() -> None:
+    source = np.array([1, 2])
+    for array in (nessie.array(source), nessie.asarray(source), nessie.array(source).map(lambda x: x)):
+        with pytest.raises(ValueError, match="read-only"):
+            array.to_numpy()[0] = 9
+    source[0] = 5                       # it stays the caller's
+
+
+def test_values_are_those_at_the_call() -> None:
+    """Also what is changed in place, and what attributes and default arguments hold."""
+    class Settings:
+        rate: float = 2
+    settings, table = Settings(), np.array([1, 2])
+    a = nessie.array([0, 1])
+    looked_up, scaled = a.map(lambda i: table[i]), a.map(lambda x: x * settings.rate)
+    table[0], settings.rate = 99, 2.5
+    assert looked_up.tolist() == [1, 2] and scaled.tolist() == [0, 2]
+    assert a.map(lambda x: x * settings.rate).tolist() == [0.0, 2.5]
+    assert [a.map(add).tolist() for add in [lambda x, k=k: x + k for k in range(3)]] == [[0, 1], [1, 2], [2, 3]]
+
+
+def test_means_of_large_ints_and_extremes_of_nothing() -> None:
+    assert nessie.array([2 ** 62] * 4).mean().item() == 2.0 ** 62
+    for extreme in (nessie.Array.min, nessie.Array.max):
+        with pytest.raises(nessie.NessieError, match="of no elements"):
+            extreme(nessie.array(np.zeros(0)))
+
+
+def test_a_long_chain() -> None:
+    a = nessie.array([1.0])
+    for _ in range(1500):
+        a = a + 1
+    assert a.tolist() == [1501.0]
+
+
 @each_target
 def test_captured_values(target: str) -> None:
     table, k = np.array([10, 20, 30]), 4

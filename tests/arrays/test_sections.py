@@ -126,6 +126,15 @@ def test_other_values_compile_nothing() -> None:
     assert len(settle.kept) == before
 
 
+def test_arguments_by_name_and_defaults() -> None:
+    @nessie.host_section
+    def scaled(a, k=3):
+        return a * k
+    assert scaled([1, 2]).tolist() == [3, 6] and scaled([1, 2], k=5).tolist() == [5, 10]
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        scaled([1], q=2)
+
+
 def test_what_is_refused() -> None:
     @nessie.host_section
     def strange(a):

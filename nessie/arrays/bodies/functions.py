@@ -63,7 +63,7 @@ class Module:
         if key in self.working:
             self.recursive.add(key)
             return self.working[key]
-        wanted, tree = function.written.parameters, function.written.tree.args
+        wanted, tree = function.parameters, function.written.tree.args
         if len(wanted) != len(kinds) or tree.vararg or tree.kwonlyargs or tree.kwarg:
             raise told(NessieError(
                 f"the function takes {', '.join(wanted) or 'nothing'}, and is called with {len(kinds)} "
@@ -83,9 +83,9 @@ class Module:
         for _ in range(ROUNDS):
             kept = len(self.functions)
             self.working[key] = MadeFunction(called, kinds, gives, tuple(passed))
-            parameters = [self.fresh(parameter) for parameter in function.written.parameters]
+            parameters = [self.fresh(parameter) for parameter in function.parameters]
             env: Env = {parameter: Made(name(n), kind)
-                        for parameter, n, kind in zip(function.written.parameters, parameters, kinds)}
+                        for parameter, n, kind in zip(function.parameters, parameters, kinds)}
             try:
                 made = self.translator(self, function).body(env)
             finally:

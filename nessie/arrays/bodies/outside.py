@@ -22,9 +22,11 @@ MISSING = object()
 
 
 class Seen:
-    """A function, and what it sees outside. `outer` has the names that it uses, with their values as of now."""
+    """A function, and what it sees outside. `outer` has the names that it uses, with their values as of now;
+    `parameters` are those that are given, the rest has its defaults; `values` become parameters, each with the text
+    that names it: arrays to which somebody may write are copied."""
 
-    def __init__(self, function: FunctionType, known: dict[Any, Seen] | None = None) -> None:
+    def __init__(self, function: FunctionType, count: int | None = None, known: dict[Any, Seen] | None = None) -> None:
         known = {} if known is None else known
         known[function] = self
         self.function, self.written = function, written(function)
@@ -37,13 +39,17 @@ class Seen:
                 self.outer[name] = seen(value, known)
             elif hasattr(builtins, name):
                 self.outer[name] = getattr(builtins, name)
+        self.parameters, rest = defaulted(function, self.written.parameters, count)
+        self.outer |= {name: seen(value, known) for name, value in rest.items()}
+        outside = [*paths(self), *[(name, self.outer[name]) for name in rest]]
+        self.values = [(text, unchanging(value)) for text, value in outside if is_value(value)]
 
     def key(self, known: tuple[Seen, ...] = ()) -> Hashable:
         """Return what the function's code depends on."""
         if self in known:
             return known.index(self)
-        return self.function.__code__, tuple([(name, key_of(value, (*known, self)))
-                                              for name, value in self.outer.items()])
+        return self.function.__code__, len(self.parameters), tuple([
+            (name, key_of(value, (*known, self))) for name, value in (*self.outer.items(), *self.values)])
 
     def captured(self, known: set[Seen] | None = None) -> Iterator[tuple[Seen, str, Any]]:
         """Yield the values that become parameters, of the functions that it calls, too: whose they are, the text that
@@ -52,20 +58,40 @@ class Seen:
         if self in known:
             return
         known.add(self)
-        for text, value in paths(self):
-            if is_value(value):
-                yield self, text, value
+        for text, value in self.values:
+            yield self, text, value
         for value in self.outer.values():
             if isinstance(value, Seen):
                 yield from value.captured(known)
 
 
-def see(function: Any) -> Seen:
-    """Return the function with what it sees; raise NessieError for what is no Python function."""
+def see(function: Any, count: int | None = None) -> Seen:
+    """Return the function with what it sees; raise NessieError for what is no Python function. `count`: how many
+    arguments it is called with, if that is known; the others have their defaults."""
     if not isinstance(function, FunctionType):
+        module, name = getattr(function, "__module__", None), getattr(function, "__name__", "f")
+        called = name if module in (None, "builtins") else f"{module}.{name}"
         raise NessieError(f"a body is a Python function, not {describe(function)}",
-                          hint=f"lambda x: {getattr(function, '__name__', 'f')}(x) calls it")
-    return Seen(function)
+                          hint=f"lambda x: {called}(x) calls it")
+    return Seen(function, count)
+
+
+def defaulted(function: FunctionType, parameters: list[str], count: int | None) -> tuple[list[str], dict[str, Any]]:
+    """Return the parameters that so many arguments are for, and the others with their defaults."""
+    defaults = function.__defaults__ or ()
+    if count is None or not len(parameters) - len(defaults) <= count < len(parameters):
+        return parameters, {}
+    rest = parameters[count:]
+    return parameters[:count], dict(zip(rest, defaults[len(defaults) - len(rest):]))
+
+
+def unchanging(value: Any) -> Any:
+    """The value, which nobody changes any more: an array to which somebody may write is copied."""
+    if not isinstance(value, np.ndarray) or not value.flags.writeable:
+        return value
+    copy = value.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def describe(value: Any) -> str:
@@ -88,7 +114,7 @@ def seen(value: Any, known: dict[Any, Seen]) -> Any:
     if value in known:
         return known[value]
     try:
-        return Seen(value, known)
+        return Seen(value, None, known)
     except NessieError:             # nobody may call it
         return value
 
