@@ -13,6 +13,8 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions, thunks
 from nessie.lambda_cu.scope import space_of
 from nessie.lambda_cu.spaces.segments import start_at
+from nessie.schedule.graph.regions import RegionStep
+from nessie.schedule.rewrite.merge import over_elements
 
 NAMES = "abcdegh"
 STENCIL = """function main(n) : int -> [[[int]]] =
@@ -92,6 +94,15 @@ def test_rows_of_other_lengths_begin_the_axes_anew(middle: str) -> None:
                 if isinstance(space := space_of(bind.soac), ir.Uniform)]) == 3
     same(compiled, 3, 2)
     same(compiled, 4, 3)
+
+
+def test_a_flat_map_that_walks_axes_has_an_index_for_each() -> None:
+    thunk = ir.Thunk(("i",), ir.Op("+", (ir.Read("v", ir.Var("i")), ir.Const(1, "int"))), ("v",))
+    run = ir.Run((ir.Param("it", ir.Array("int", "n")),), "K", (ir.Var("n"), ir.Var("v")))
+    step = RegionStep(run, ir.Bind(("it",), ir.Map(thunk, ir.Flat("n"))))
+    moved = over_elements(step, ir.Uniform("s_1", "k", "n", ("a", "b"))).bind
+    assert moved is not None and isinstance(moved.soac, ir.Map) and len(moved.soac.thunk.params) == 5
+    assert moved.soac.thunk.params[-1] == "i"
 
 
 # What is walked ------------------------------------------------------------------------------------
