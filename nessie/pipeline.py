@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         select_least,
     )
     from nessie.schedule import check as schedule_check
-    from nessie.schedule import fuse, pull, schedule
+    from nessie.schedule import fuse, pull, schedule, sink
     from nessie.schedule.cost import profiles
     from nessie.schedule.cost.profiles import Profile
     from nessie.schedule.graph import graph
@@ -127,6 +127,7 @@ else:
     fuse = lazy("nessie.schedule.fuse")
     pull = lazy("nessie.schedule.pull")
     schedule = lazy("nessie.schedule.schedule")
+    sink = lazy("nessie.schedule.sink")
     graph = lazy("nessie.schedule.graph.graph")
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
     levels = lazy("nessie.schedule.wishes.levels")
@@ -322,6 +323,9 @@ PASSES = (
         "what functions are given alike at every call is known in them; whole arrays are not copied"),
     row("simplify", (FLAT,), FLAT, lambda job, program: simplify.simplify(program),
         "what nobody needs goes; what is computed twice is computed once"),
+    # before what asks which region reads what
+    row("sink", (FLAT,), FLAT, lambda job, program: sink.sink(program),
+        "kernels follow what they read into the branches that make it", when=FUSING),
     # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
     row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
         "what is cheaper to compute than to fetch is computed where it is gathered", when=FUSING),

@@ -417,3 +417,10 @@ def driver_calls(path: str, call: str) -> int:
 def test_a_recursion_asks_the_driver_for_little() -> None:
     """Of quicksort's seventeen levels each takes five launches and three reads."""
     assert driver_calls("quicksort.nesl", "quicksort({mod(i * 7919, 10007) : i in [0:2048]})") <= 150
+
+
+def test_a_level_of_a_search_asks_the_driver_for_little() -> None:
+    """Each level of bfs takes four launches, a fill and three reads; beginning takes eight calls more."""
+    for levels in (20, 40):
+        graph = f"{{if i < {levels} - 1 then [i + 1, 0, i] else [0] : i in [0:{levels}]}}"
+        assert driver_calls("bfs.nesl", f"bfs({graph}, 0)") <= 8 * levels + 8

@@ -1,0 +1,188 @@
+"""Pass: kernels follow what they read into the branches that make it.
+
+    let x = if c { let y = run A (..) return y } else { .. return z }
+    let w = run B (x)
+    ----------------------------------------------------------------------------------------------------
+    let w = if c { let y = run A (..) let v = run B (y) return v } else { .. let u = run B (z) return u }
+
+  in    flat lambda_cu, sites specialised
+  out   flat lambda_cu in which A and B are launched from one control region, so that they may share a kernel
+  how   For each conditional, the runs after it that read its results in order, and the runs that read theirs, go into
+        both branches. A run goes only if something can be gained and nothing lost: in a branch, a kernel makes what it
+        reads, in order (MAP, SCAN, FILTER), and nobody else needs that; no run that stays reads its results; and it
+        reads no array that an earlier kernel has made for it alone, as the two may share a kernel now.
+  sound A run changes nothing but its results, which it makes of the same values. No effect stands between, and if the
+        run can fail, nothing that it passes can.
+  ends  as each run goes into a conditional of a finite text, from the outside in
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
+from nessie.lambda_cu.passes.dead_code import drop_dead_code
+from nessie.schedule.graph.nodes import OWN
+from nessie.schedule.graph.regions import block_uses, instantiate, statement_uses
+from nessie.schedule.graph.uses import uses_of
+
+IN_ORDER = (ir.Map, ir.Scan, ir.Filter)
+
+
+def sink(program: ir.Program) -> ir.Program:
+    """Move runs into the conditionals before them where they may share kernels there; return the same object where no
+    run moves."""
+    if not any(isinstance(s, ir.Branch) for f in program.functions for s in scope.statements(f.body)):
+        return program
+    functions = tuple([Sinking(program, function).function() for function in program.functions])
+    if all(new is old for new, old in zip(functions, program.functions, strict=True)):
+        return program
+    return drop_dead_code(replace(program, functions=functions))
+
+
+class Sinking:
+    """The runs of a host function on their way into branches. `types` has every name of the function, `names` is the
+    supply of fresh ones."""
+
+    def __init__(self, program: ir.Program, function: ir.Function) -> None:
+        self.old = function
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        self.failing = scope.failing_functions(program.scalar_functions)
+        made = [param for s in scope.statements(function.body) for param in scope.results(s)]
+        self.types = {param.name: param.type for param in (*function.params, *made)}
+        self.names = Names(self.types)
+
+    def function(self) -> ir.Function:
+        body = self.block(self.old.body)
+        return self.old if body is self.old.body else replace(self.old, body=body)
+
+    def block(self, block: ir.Block) -> ir.Block:
+        """The block with its runs as deep as they go."""
+        statements, changed, at = list(block.statements), False, 0
+        while at < len(statements):
+            branch = statements[at]
+            if isinstance(branch, ir.Branch):
+                runs = self.moving(statements, at, block.results)
+                if runs:
+                    branch = self.with_runs(branch, runs)
+                    gone = set(map(id, runs))
+                    statements[at + 1:] = [s for s in statements[at + 1:] if id(s) not in gone]
+                then, orelse = self.block(branch.then), self.block(branch.orelse)
+                if runs or then is not branch.then or orelse is not branch.orelse:
+                    statements[at], changed = replace(branch, then=then, orelse=orelse), True
+            at += 1
+        return ir.Block(tuple(statements), block.results) if changed else block
+
+    # Which runs ---------------------------------------------------------------------------------
+
+    def moving(self, statements: Sequence[ir.Statement], at: int, results: Collection[ir.Atom]) -> list[ir.Run]:
+        """The runs after the conditional at this place that go into its branches."""
+        branch = statements[at]
+        assert isinstance(branch, ir.Branch)
+        made = {param.name for number, param in enumerate(branch.results) if self.is_made_in_order(branch, number)}
+        runs = self.able(statements[at + 1:], made) if made else []
+        inside = {*block_uses(branch.then), *block_uses(branch.orelse)}
+        alone = {param.name for s in statements[:at] if isinstance(s, ir.Run)
+                 and inside.isdisjoint([param.name for param in s.results]) for param in s.results}
+        runs = [run for run in runs if alone.isdisjoint(scope.used_names(run))]
+        while True:
+            gone = set(map(id, runs))
+            staying = [s for s in statements[at + 1:] if id(s) not in gone]
+            kept = self.gaining(runs, staying, made, scope.atom_names(results))
+            if len(kept) == len(runs):
+                return runs
+            runs = kept
+
+    def gaining(self, runs: Sequence[ir.Run], staying: Sequence[ir.Statement], made: Collection[str],
+                results: Iterable[str]) -> list[ir.Run]:
+        """The runs that gain by going, and neither read from nor are read by what stays. `results`: of the block."""
+        late = {param.name for s in staying for param in scope.results(s)}
+        read = {name for s in staying if isinstance(s, ir.Run) for name in scope.used_names(s)}
+        spared = set(made).difference(results, *map(statement_uses, staying))
+        spared.update([param.name for run in runs for param in run.results])
+        return [run for run in runs if late.isdisjoint(scope.used_names(run))
+                and read.isdisjoint([param.name for param in run.results])
+                and not spared.isdisjoint(self.read_in_order(run))]
+
+    def able(self, after: Iterable[ir.Statement], made: Collection[str]) -> list[ir.Run]:
+        """The runs that read, in order, what the conditional or another of them makes, and that may pass what stands
+        between."""
+        runs, reached, late, failing = list[ir.Run](), set(made), set[str](), False
+        for statement in after:
+            if isinstance(statement, ir.Effect):
+                break
+            if isinstance(statement, ir.Run) and late.isdisjoint(scope.used_names(statement)) \
+                    and not reached.isdisjoint(self.read_in_order(statement)) \
+                    and not (failing and self.can_fail(statement)):
+                runs.append(statement)
+                reached.update([param.name for param in statement.results])
+            else:
+                late.update([param.name for param in scope.results(statement)])
+                failing |= self.can_fail(statement)
+        return runs
+
+    def is_made_in_order(self, branch: ir.Branch, number: int) -> bool:
+        """Does a kernel make this result, an array, in order in one of the branches?"""
+        return isinstance(branch.results[number].type, ir.Array) and any(
+            [self.makes_in_order(block, block.results[number]) for block in (branch.then, branch.orelse)])
+
+    def makes_in_order(self, block: ir.Block, atom: ir.Atom) -> bool:
+        for statement in block.statements:
+            for number, param in enumerate(scope.results(statement)):
+                if isinstance(atom, ir.Var) and param.name == atom.name:
+                    if isinstance(statement, ir.Branch):
+                        return self.is_made_in_order(statement, number)
+                    bind = self.bind(statement)
+                    return bind is not None and isinstance(bind.soac, IN_ORDER)
+        return False
+
+    def read_in_order(self, run: ir.Run) -> list[str]:
+        """The arrays of which the run reads each element at its own index only."""
+        bind = self.bind(run)
+        uses = uses_of(bind.soac, self.types).found if bind else ()
+        elsewhere = {use.name for use in uses if use.mode != OWN}
+        return [use.name for use in uses if use.name not in elsewhere]
+
+    def bind(self, statement: ir.Statement) -> ir.Bind | None:
+        return instantiate(statement, self.kernels[statement.kernel]) if isinstance(statement, ir.Run) else None
+
+    def can_fail(self, statement: ir.Statement) -> bool:
+        match statement:
+            case ir.Run():
+                return any([scope.soac_can_fail(bind.soac, self.failing)
+                            for bind in self.kernels[statement.kernel].binds])
+            case ir.HostLet(_, value):
+                return scope.can_fail(value, self.failing)
+            case ir.Branch(_, _, then, orelse):
+                return any(map(self.can_fail, (*then.statements, *orelse.statements)))
+        return isinstance(statement, ir.Call | ir.Effect)
+
+    # Moving them --------------------------------------------------------------------------------
+
+    def with_runs(self, branch: ir.Branch, runs: Sequence[ir.Run]) -> ir.Branch:
+        """The conditional with the runs at the end of both branches; what they make is a result of its own."""
+        made = [param for run in runs for param in run.results if param.name != "_"]
+        return replace(branch, results=(*branch.results, *made), then=self.extended(branch, branch.then, runs, made),
+                       orelse=self.extended(branch, branch.orelse, runs, made))
+
+    def extended(self, branch: ir.Branch, block: ir.Block, runs: Sequence[ir.Run],
+                 made: Iterable[ir.Param]) -> ir.Block:
+        inside = dict(zip([param.name for param in branch.results], block.results, strict=True))
+        statements = list(block.statements)
+        for run in runs:
+            arguments = tuple([inside.get(a.name, a) if isinstance(a, ir.Var) else a for a in run.arguments])
+            inside.update({p.name: ir.Var(self.names.fresh(p.name)) for p in run.results if p.name != "_"})
+            results = tuple([self.renamed(param, inside) for param in run.results])
+            self.types.update({param.name: param.type for param in results})
+            statements.append(replace(run, results=results, arguments=arguments))
+        return ir.Block(tuple(statements), (*block.results, *[inside[param.name] for param in made]))
+
+    def renamed(self, param: ir.Param, inside: Mapping[str, ir.Atom]) -> ir.Param:
+        """The result as a branch has it. `inside`: what the branch has for the names outside."""
+        name, type_ = inside.get(param.name), param.type
+        if isinstance(type_, ir.Array) and isinstance(type_.size, str) and type_.size in inside:
+            size = inside[type_.size]
+            type_ = replace(type_, size=size.name if isinstance(size, ir.Var) else int(size.value))
+        return ir.Param(name.name if isinstance(name, ir.Var) else "_", type_)
