@@ -5,7 +5,7 @@ are compacted when they become values, rows in order, each as often as it is see
 """
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from nessie.base.names import Names
 from nessie.base.types import Base, Pair, Seq, Type
-from nessie.base.values import DTYPES, Closed, Column, Flat, Nested, OnDevice, Uniform, View, length_of
+from nessie.base.values import DTYPES, Closed, Column, Computed, Flat, Nested, OnDevice, Uniform, View, length_of
 from nessie.base.widths import WIDE, wide
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.spaces.offsets import Ints, offsets_by, positions_in
 
 Array = NDArray[Any]
+Positions = Callable[[], tuple[Ints, ...]]      # of values, in the sequences around them, innermost first
 
 
 def layout_of(type_: Type) -> ir.Layout:
@@ -208,11 +210,11 @@ def value_from(held: Iterator[Any], layout: ir.Layout) -> Any:
             return value_from(held, first), value_from(held, second)
         case ir.SeqLayout(element, "view"):
             start, length, size = int(next(held)), int(next(held)), int(next(held))
-            payload = column_from(held, element, size)
+            payload = column_from(held, element, size, nowhere)
             return Flat(length, select(payload, np.array([start]), np.array([length])))
         case ir.SeqLayout(element, _):
             size = int(next(held))
-            return Flat(size, column_from(held, element, size))
+            return Flat(size, column_from(held, element, size, lambda: (np.arange(size),)))
     raise TypeError(layout)
 
 
@@ -228,24 +230,33 @@ def scalar(value: Any, base: str) -> Any:
     return value if isinstance(value, str) else chr(value)
 
 
-def column_from(held: Iterator[Any], layout: ir.Layout, count: int) -> Column:
-    """The column of `count` values."""
+def nowhere() -> tuple[Ints, ...]:
+    raise ValueError("what lies anywhere has no position")
+
+
+def column_from(held: Iterator[Any], layout: ir.Layout, count: int, around: Positions) -> Column:
+    """The column of `count` values, which are at these positions."""
     match layout:
         case ir.ScalarLayout():
             return next(held)[:count]
         case ir.PairLayout(first, second):
-            return column_from(held, first, count), column_from(held, second, count)
+            return column_from(held, first, count, around), column_from(held, second, count, around)
         case ir.SeqLayout(element, "view"):
             starts, lengths, size = next(held)[:count], next(held)[:count], int(next(held))
             offsets = np.zeros(count + 1, np.int64)
             np.cumsum(lengths, out=offsets[1:])
-            return Nested(offsets, select(column_from(held, element, size), starts, lengths))
+            return Nested(offsets, select(column_from(held, element, size, nowhere), starts, lengths))
         case ir.SeqLayout(element, "uniform"):
             length, size = int(next(held)), int(next(held))
-            return Uniform(count, length, column_from(held, element, size))
-        case ir.SeqLayout(element, _):
+            rows = Uniform(count, length, None)
+            return rows.over(column_from(held, element, size, lambda: positions_in(rows.offsets, around())))
+        case ir.SeqLayout(element, lengths=None):
             offsets, size = next(held)[:count + 1], int(next(held))
-            return Nested(offsets, column_from(held, element, size))
+            return Nested(offsets, column_from(held, element, size, lambda: positions_in(offsets, around())))
+        case ir.SeqLayout(element, lengths=ir.Lengths() as lengths):
+            numbers, size = [int(next(held)) for _ in lengths.names], int(next(held))
+            computed = Computed(count, lambda: offsets_by(lengths, numbers, around()), None)
+            return computed.over(column_from(held, element, size, lambda: positions_in(computed.offsets, around())))
     raise TypeError(layout)
 
 

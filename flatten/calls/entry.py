@@ -1,4 +1,4 @@
-"""Makes the entry function. It takes arguments of any layout; its results are dense or uniform."""
+"""Makes the entry function. It takes arguments of any layout; its results are dense, uniform or closed."""
 from __future__ import annotations
 
 from collections.abc import Sequence as Listed
@@ -18,6 +18,10 @@ from nessie.flatten.values.values import Both, Leaf, Scalar, Sequence, Value, de
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import Shared, first_like, layout_of, parameters
 from nessie.lambda_cu.rename import substitute
+from nessie.lambda_cu.scope import free_names
+from nessie.lambda_cu.spaces.closed import value_at
+from nessie.lambda_cu.spaces.rows import PLACE, ROW
+from nessie.lambda_cu.spaces.segments import within
 from nessie.lambda_cu.spaces.steps import NoForm
 from nessie.mono import nodes as mono
 from nessie.mono.walk import called
@@ -118,8 +122,8 @@ def rows_by_formula(emitter: Emitter, domain: Domain, lengths: ir.Lengths, numbe
 
 
 def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:
-    """Return the names that hold the result, and their layout. Sequences come out dense, so views are copied; sequences
-    known to be all of one length need no offsets."""
+    """Return the names that hold the result, and their layout. Sequences come out one after another, so views are
+    copied; those of one length, or of lengths by a formula, need no offsets."""
     match value, type_:
         case Both(a, b), Pair(first, second):
             names, layout = dense_result(emitter, a, first, domain)
@@ -134,18 +138,39 @@ def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) ->
                 value = dense(domain, space, with_short_bounds(emitter, inner, space, "rows"))
             content = with_scalars(emitter, value.leaves[0].value, value.space, "result")
             inside, layout = dense_result(emitter, content, item, value.space)
-            bounds, form = bounds_of(emitter, value.space, domain)
-            return [*bounds, atom_of(value.space.size), *inside], ir.SeqLayout(layout, form)
+            bounds, rows = bounds_of(emitter, value.space, domain, layout)
+            return [*bounds, atom_of(value.space.size), *inside], rows
     raise TypeError(type_)
 
 
-def bounds_of(emitter: Emitter, space: Domain, domain: Domain) -> tuple[list[ir.Atom], str]:
-    """Return the names that locate the domain's sequences in the space, and the layout's form."""
+def bounds_of(emitter: Emitter, space: Domain, domain: Domain,
+              element: ir.Layout) -> tuple[list[ir.Atom], ir.SeqLayout]:
+    """Return the names that locate the domain's sequences in the space, and their layout."""
     if domain is HOST:
-        return [], "dense"
+        return [], ir.SeqLayout(element)
     if isinstance(space.space, ir.Uniform):
-        return [atom_of(space.space.length)], "uniform"
-    return [ir.Var(offsets_of(emitter, space))], "dense"
+        return [atom_of(space.space.length)], ir.SeqLayout(element, "uniform")
+    formula = lengths_of(emitter, space, domain)
+    if formula is not None:
+        numbers, lengths = formula
+        return [*map(ir.Var, numbers)], ir.SeqLayout(element, "closed", lengths=lengths)
+    return [ir.Var(offsets_of(emitter, space))], ir.SeqLayout(element)
+
+
+def lengths_of(emitter: Emitter, space: Domain, domain: Domain) -> tuple[tuple[str, ...], ir.Lengths] | None:
+    """Return the formula of the lengths of the domain's sequences, and the host's names of the numbers in it; None if
+    it has none of their positions. Its own names are fresh, as equal ones would be of equal numbers."""
+    indices: tuple[str, ...]
+    match space.space:
+        case ir.Closed(_, terms, _) if domain.is_flat:
+            indices, exp = ("i",), value_at(terms, ir.Var("i"))
+        case ir.Nested(_, lengths, _, _) if domain.parent is not None and domain.parent.is_flat:
+            indices, exp = ("j", "s"), substitute(within(lengths, 0), {PLACE.name: ir.Var("j"), ROW.name: ir.Var("s")})
+        case _:
+            return None
+    numbers = tuple([name for name in free_names(exp) if name not in indices])
+    names = tuple(map(emitter.fresh, numbers))
+    return numbers, ir.Lengths(indices, names, substitute(exp, dict(zip(numbers, map(ir.Var, names), strict=True))))
 
 
 def offsets_of(emitter: Emitter, space: Domain) -> str:

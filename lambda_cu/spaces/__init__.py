@@ -6,4 +6,5 @@
     rows            in which row an element lies
     strides         how far reads move, from segment to segment and from element to element
     segments        lengths and starts of segments
+    offsets         the starts of rows by a formula, as arrays of the host
 """

@@ -51,7 +51,7 @@ def kinds_of(given: Sequence[Any]) -> Kinds | None:
                 return None
             kind = value.dtype if value.ndim == 1 else (value.ndim, value.dtype)
         elif kind is Nested or kind is Tuples:
-            simple = value.checked is value.offsets if kind is Nested else value.make is None
+            simple = value.offsets is value.checked if kind is Nested else value.make is None
             inside = kinds_of((value.content,) if kind is Nested else value.columns) if simple else None
             if inside is None:
                 return None

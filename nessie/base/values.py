@@ -8,8 +8,9 @@
                                           floats, which are widened where they are read
                 (column, column)    of pairs
                 Nested(offsets, column)   of sequences: offsets int64, from 0 to the length of the column
-                Uniform(count, length, column)   a Nested of so many sequences of one length: offsets are only made on
-                                          demand
+                Uniform(count, length, column)   a Nested of so many sequences of one length
+                Computed(count, starts, column)  a Nested whose offsets are what starts() returns; those of both are
+                                          only made on demand
                 Closed(offsets, column, lengths, numbers)   a Nested whose lengths are a formula of the position
             and values from outside may be
                 View(starts, lengths, column)    of sequences, anywhere in the column: int64, of one length
@@ -18,7 +19,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,23 @@ class Nested:
         return Nested(self.offsets, content)
 
 
-class Uniform(Nested):
-    """`name`: sequences of one name in the arguments of a call are equally long."""
+class Computed(Nested):
     count: int
+    starts: Callable[[], np.ndarray[Any, Any]]
+
+    def __init__(self, count: int, starts: Callable[[], np.ndarray[Any, Any]], content: Column) -> None:
+        vars(self).update(count=count, starts=starts, content=content)
+
+    @cached_property
+    def offsets(self) -> np.ndarray[Any, Any]:
+        return self.starts()
+
+    def over(self, content: Column) -> Computed:
+        return Computed(self.count, lambda: self.offsets, content)
+
+
+class Uniform(Computed):
+    """`name`: sequences of one name in the arguments of a call are equally long."""
     length: int
     name: str
 
@@ -129,7 +144,7 @@ def length_of(column: Column) -> int:
         column = column[0]
     if isinstance(column, View):
         return len(column.starts)
-    if isinstance(column, Uniform):
+    if isinstance(column, Computed):
         return column.count
     return len(column.offsets) - 1 if isinstance(column, Nested) else len(column)
 
@@ -139,7 +154,7 @@ def arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     match value:
         case Flat(_, inner):
             yield from arrays(inner)
-        case Uniform():
+        case Computed():
             yield from arrays(value.content)
         case Nested():
             yield from arrays(value.offsets)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -144,6 +145,50 @@ def test_one_kernel_and_nothing_in_memory(name: str) -> None:
     assert is_closed(program)
     assert not any(soac_can_fail(bind.soac) for kernel in fused.kernels for bind in kernel.binds)
     assert not isinstance(same(program, *arguments), Failed)
+
+
+# Rows that leave the program: their offsets are the host's, by the formula
+RETURNED = {
+    "triangle": ("n", "int -> [[int]]", "{{i * 10 + j : j in [0:i+1]} : i in [0:n]}", (5,)),
+    "prefixes": ("v", "[int] -> [[int]]", "{take(v, i+1) : i in [0:#v]}", ([3, 1, 2],)),
+    "band": ("(n, b)", "(int, int) -> [[int]]",
+             "{{i + j : j in [max(0, i-b):min(n, i+b+1)]} : i in [0:n]}", (6, 1)),
+    "powers": ("n", "int -> [[int]]", "{{i + j : j in [0:2^i]} : i in [0:n]}", (5,)),
+    "halves": ("n", "int -> [[int]]", "{{j : j in [0:i/2]} : i in [0:n]}", (7,)),
+    "negative numbers": ("(n, b)", "(int, int) -> [[int]]", "{{j : j in [0:max(0, i+b)]} : i in [0:n]}", (6, -3)),
+    "product": ("n", "int -> [[int]]", "{{sum({i*k + k*j : k in [j:i+1]}) : j in [0:i+1]} : i in [0:n]}", (6,)),
+    "tetrahedron": ("n", "int -> [[[int]]]", "{{{i + j + k : k in [0:j+1]} : j in [0:i+1]} : i in [0:n]}", (5,)),
+    "triangles in a matrix": ("(n, b)", "(int, int) -> [[[int]]]",
+                              "{{{i + j + k : k in [0:i+j]} : j in [0:b]} : i in [0:n]}", (4, 3)),
+    "rows of rows of one length": ("n", "int -> [[[int]]]",
+                                   "{{{i + j + k : k in [0:2]} : j in [0:i+1]} : i in [0:n]}", (4,)),
+    "pairs in rows": ("n", "int -> [([int], [(int, int)])]",
+                      "{({j : j in [0:i+1]}, {(i, j) : j in [0:2*i]}) : i in [0:n]}", (4,)),
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_rows_leave_in_one_kernel_that_stores_their_elements(name: str) -> None:
+    parameters, type_, body, arguments = RETURNED[name]
+    program = Compiled(f"function main {parameters if parameters[0] == '(' else f'({parameters})'} : {type_} = {body};")
+    kernels = program.executable("ilp").kernels
+    assert len(kernels) == (2 if name == "pairs in rows" else 1)
+    assert not any(isinstance(bind.soac, ir.Scan) for kernel in kernels for bind in kernel.binds)
+    assert not isinstance(same(program, *arguments), Failed)
+
+
+def test_offsets_of_many_rows_are_computed_when_they_are_asked_for() -> None:
+    program = nessie.compile("""
+        function tents(n) : int -> [[int]] = {{i + j : j in [0:min(5, min(i, n-1-i))]} : i in [0:n]};
+        function sums(m) : [[int]] -> [int] = {sum(r) : r in m};""")
+    n = 30011
+    found = program.tents(n)
+    assert "offsets" not in vars(found)
+    lengths = np.minimum(5, np.minimum(np.arange(n), n - 1 - np.arange(n)))
+    assert np.array_equal(found.offsets, np.concatenate([[0], np.cumsum(lengths)]))
+    assert not found.offsets.flags.writeable and len(found) == n and found[7].tolist() == list(range(7, 12))
+    assert pickle.loads(pickle.dumps(program.tents(9))) == program.tents(9)
+    assert np.array_equal(program.sums(program.tents(n)), program.sums(found))
 
 
 # What fails ---------------------------------------------------------------------------------------------

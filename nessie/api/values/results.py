@@ -6,6 +6,7 @@ an array that shares memory with an argument, or with another part of the result
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from nessie.base.types import (
     expand,
     holds_function,
 )
-from nessie.base.values import Column, Flat, OnDevice
+from nessie.base.values import Column, Computed, Flat, OnDevice
 
 Array = np.ndarray[Any, Any]
 
@@ -73,6 +74,9 @@ class Results:
             case Data(name):
                 inside = parts(column, self.content(type_))
                 return Tuples(*[self.column(c, t, length) for c, t in inside], make=self.classes(name))
+            case Seq(element) if isinstance(column, Computed) and column.count == length and type_ != STRING:
+                content = self.column(column.content, element, values.length_of(column.content))
+                return made(Nested, starts=partial(read_only, column), content=content)
             case Seq(element):
                 offsets = column.offsets[:length + 1]
                 if isinstance(offsets, OnDevice) and type_ == STRING:
@@ -105,6 +109,12 @@ class Results:
                 array = array.copy()
             self.written.append(bounds(array))
         return array
+
+
+def read_only(rows: Computed) -> Array:
+    """The offsets, which nobody else has."""
+    rows.offsets.flags.writeable = False
+    return rows.offsets
 
 
 def check_leaves(what: str, type_: Type, content: ContentOf) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from nessie.api.values.device import DeviceArray, has_interface
 from nessie.base.source import NessieError
+from nessie.base.system.forking import cached_property
 from nessie.base.values import code_points, text_of_codes
 
 CHARACTER = np.dtype("<U1")
@@ -63,9 +64,11 @@ class Elements(Sequence[Any]):
 
 class Nested(Elements):
     """A sequence of sequences. `offsets`: int64, one more than there are sequences; from 0 to the length of the
-    content, never falling. They are the object's own, and nobody writes to them: they are checked once."""
+    content, never falling. They are the object's own, and nobody writes to them: they are checked once. Those of a
+    result may be computed when they are first asked for, by `starts`."""
     converted = ""          # a note on offsets of another type
     checked: Any = None     # the offsets, if they are known to be right
+    starts: Callable[[], Any]
 
     def __init__(self, offsets: Any, content: Any) -> None:
         self.content = column_of(content, "the content of a Nested")
@@ -84,6 +87,14 @@ class Nested(Elements):
         self.offsets.flags.writeable = False
         check_offsets(self.offsets, len(self.content))
         self.checked = self.offsets
+
+    @cached_property
+    def offsets(self) -> Any:
+        self.checked = self.starts()
+        return self.checked
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"offsets": self.offsets, "checked": self.checked, "content": self.content}
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -221,7 +232,7 @@ def ends_of(items: list[Any]) -> np.ndarray[Any, Any]:
 
 def recheck(nested: Nested, length: int) -> None:
     """Raise NessieError unless the offsets fit a content of this length, whoever may have exchanged them."""
-    own = nested.checked is nested.offsets and not nested.offsets.flags.writeable
+    own = nested.offsets is nested.checked and not nested.offsets.flags.writeable
     if not own or nested.offsets[-1] != length:
         check_offsets(nested.offsets, length)
 
