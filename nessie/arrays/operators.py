@@ -39,7 +39,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "negative": lambda x: -x,
     "positive": lambda x: +x,
     "absolute": lambda x: abs(x),
-    "invert": lambda x: not x if x is None else ~x,
+    "invert": lambda x: np.invert(x),
     "logical_not": lambda x: not x,
     "square": lambda x: x * x,
     "sqrt": lambda x: np.sqrt(x),

@@ -2,7 +2,7 @@
 the code of its bodies, and kinds; neither lengths nor values from outside are part of it."""
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
 from typing import Any
 
@@ -13,6 +13,7 @@ from nessie.arrays.values import result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
 from nessie.base.system.deep import run_deep
+from nessie.syntax import nodes as syntax
 
 MOST = 1000                     # expressions that are kept
 DEEP = 200                      # nodes for which any thread's stack has room
@@ -76,13 +77,20 @@ def compiled(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Comp
             COUNTS.kept += 1
             return found
         written = run_deep(lambda: write(order, results))
-        program = Program(None, Options())
-        program._take(lambda: written.forms)
+        program = program_of(lambda: written.forms)
         COUNTS.compiled += 1
         while len(_kept) >= MOST:
             del _kept[next(iter(_kept))]
         found = _kept[key] = Compiled(program, written)
         return found
+
+
+def program_of(forms: Callable[[], Sequence[syntax.TopLevel]]) -> Program:
+    """Return the program of these forms, which may use all names of the library."""
+    program = Program(None, Options())
+    program._session.environment.sees_library = True
+    program._take(forms)
+    return program
 
 
 def structure(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Hashable:

@@ -17,18 +17,19 @@ from typing import Any
 import numpy as np
 
 from nessie.api.errors import as_nessie_errors
-from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes, operations, operators, values
 from nessie.arrays.array import Array, array, asarray, pnew
 from nessie.arrays.bodies.expressions import Env, Window
 from nessie.arrays.bodies.functions import MadeFunction, Module
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Items, Kind, is_number, joined, shown
+from nessie.arrays.bodies.loops import After, Loop, set_in
 from nessie.arrays.bodies.outside import MISSING, Seen, is_lazy, kind_of, see, static
 from nessie.arrays.bodies.sequences import REDUCED
-from nessie.arrays.bodies.statements import After, Loop, Statements, set_in
+from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, binary, let, name, number, pattern, together, typed
 from nessie.arrays.operations import Held, Offset, Places
+from nessie.arrays.running import program_of
 from nessie.base.records import dataclass
 from nessie.syntax import nodes as syntax
 
@@ -53,11 +54,11 @@ class Section(Statements):
             return super().branch(node, env, loop, then)
         before, self.paths = self.paths, 2 * self.paths
         try:
-            test = self.truth(node.test, env)
-            sides = [self.statements(side, env, then, loop) for side in (node.body, node.orelse)]
+            return self.one_of(node, lambda: self.truth(node.test, env),
+                               lambda: self.statements(node.body, env, then, loop),
+                               lambda: self.statements(node.orelse, env, then, loop))
         finally:
             self.paths = before
-        return self.conditional(node, test, *sides)
 
     def sets_arrays(self, node: ast.If, env: Env, loop: Loop | None) -> bool:
         here = [env.get(name_) for name_ in set_in([node])]
@@ -398,8 +399,7 @@ class HostSection:
                 body = function.called([name(parameter) for parameter in parameters])
                 entry = syntax.FunctionDef(ENTRY, pattern([*parameters, *passed]),
                                            typed([*kinds, *passed.values()], function.gives), None, body)
-                program = Program(None, Options())
-                program._take(lambda: [*module.functions, entry])
+                program = program_of(lambda: [*module.functions, entry])
                 self.kept[key] = Compiled(program, function)
             return self.kept[key]
 

@@ -79,30 +79,28 @@ def nested(rows: Any) -> nodes.Leaf:
         return leaf(rows, False)
     if hasattr(rows, "layout") or hasattr(rows, "__arrow_array__"):
         rows = rows.to_list()
-    arrays: list[Array] = [row if isinstance(row, np.ndarray) else np.asarray(row) for row in rows]
-    if any([array.ndim == 0 for array in arrays]):
+    return leaf(rows_of_rows(rows, max([depth(row) for row in rows], default=1)), False)
+
+
+def depth(row: Any) -> int:
+    """Return how many levels of sequences there are."""
+    if not isinstance(row, Sequence | Nested) or isinstance(row, str | bytes):
+        return np.ndim(row)
+    within = [depth(one) for one in row] if len(row) and depth(row[0]) else [0]
+    return 1 + max(within)
+
+
+def rows_of_rows(rows: Any, levels: int) -> Nested:
+    """Return the rows, which have so many levels of sequences in each."""
+    if any([depth(row) == 0 for row in rows]):
         raise NessieError("nest takes a sequence of sequences")
-    if any([array.ndim > 1 or array.dtype.kind == "O" for array in arrays]):
-        inner = [nested(row) for row in rows]
-        ends = np.cumsum([0, *[len(one.value) for one in inner]])
-        return leaf(Nested(ends, joined_rows([one.value for one in inner])), False)
-    offsets = np.cumsum([0, *[len(array) for array in arrays]])
-    filled = [array for array in arrays if array.size]
+    offsets = np.cumsum([0, *[len(row) for row in rows]])
+    if levels > 1:
+        return Nested(offsets, rows_of_rows([one for row in rows for one in row], levels - 1))
+    filled = [as_array(row) for row in rows if len(row)]
     content = np.concatenate(filled) if filled else np.empty(0)
     kind_of_dtype(content)
-    return leaf(Nested(offsets, content), False)
-
-
-def joined_rows(parts: Sequence[Nested]) -> Nested:
-    """The rows of several, one after another."""
-    offsets, start = [np.zeros(1, np.int64)], 0
-    for part in parts:
-        offsets.append(np.asarray(part.offsets[1:]) + start)
-        start += len(part.content)
-    contents = [part.content for part in parts]
-    if contents and isinstance(contents[0], Nested):
-        return Nested(np.concatenate(offsets), joined_rows(contents))
-    return Nested(np.concatenate(offsets), np.concatenate(contents) if contents else np.empty(0))
+    return Nested(offsets, content)
 
 
 def result(value: Any, node: nodes.Node) -> Any:

@@ -111,17 +111,19 @@ class Environment:
     lambdas: int = 0                                        # the number of anonymous functions
     in_library: bool = False                                # is the library itself being inferred?
     widths: Widths = FULL                                   # of the program's numbers
+    sees_library: bool = False                              # does the program see names that begin with `_`, too?
 
     def copy(self) -> Environment:
         return Environment(self.library, Definitions(self.program), Layers(self.versions), self.lambdas,
-                           self.in_library, self.widths)
+                           self.in_library, self.widths, self.sees_library)
 
     def lookup(self, name: str) -> Entry | None:
-        """Return the meaning of the name. Names of the library that begin with `_` have a meaning in the library
-        only."""
+        """Return the meaning of the name. Names of the library that begin with `_` have a meaning in the library, and
+        in programs that arrays make."""
         if found := self.program.entries.get(name):
             return found
-        return self.builtin(name) if self.in_library or not name.startswith("_") else None
+        visible = self.in_library or self.sees_library or not name.startswith("_")
+        return self.builtin(name) if visible else None
 
     def builtin(self, name: str) -> Entry | None:
         """Return the meaning of the name in the library, whatever the program made of it."""

@@ -51,6 +51,8 @@ class Bodies:
         self.count += 1
         i = f"i{self.count}"
         if self.rng.random() < 0.6:
+            if self.rng.random() < 0.3:                 # a name that has a value
+                i = self.rng.choice([n for n in self.ints if n[0] != "i"])
             bounds = self.rng.choice(("4", "1, 5", "x % 5", "5, -2, -2", f"0, {self.rng.choice(self.ints)} % 7, 2"))
             head = [f"{pad}for {i} in range({bounds}):"]
             self.ints = [*self.ints, i]
@@ -59,7 +61,8 @@ class Bodies:
             head = [f"{pad}{i} = 0", f"{pad}while {i} < {self.rng.randint(1, 6)} and {self.bool(1)}:",
                     f"{pad}    {i} += 1"]
             body = self.block(self.rng.randint(1, 3), depth + 1, True)
-        self.ints, self.floats = known
+        if self.rng.random() < 0.5:                     # what the loop sets has no value if it had no round
+            self.ints, self.floats = known[0], known[1]
         return [*head, *body]
 
     def assignment(self) -> str:

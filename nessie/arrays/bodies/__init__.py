@@ -7,6 +7,7 @@
     known           Python's and NumPy's functions that NESL has
     expressions     expressions
     sequences       what is done with sequences: comprehensions, sums, methods
-    statements      assignments, branches, loops
+    loops           loops
+    statements      assignments, branches
     functions       a Python function at kinds, as functions of NESL
 """

@@ -4,14 +4,15 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from nessie.arrays.bodies import known, outside
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, Unknown, is_number, joined, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, static
 from nessie.arrays.bodies.source import root
 from nessie.arrays.bodies.trees import Fresh, Made, at, become, binary, call, item, let, name, number, together
@@ -36,7 +37,26 @@ class Window:
     neighbours: Mapping[tuple[int, ...], Made]
 
 
-Value = Made | Window
+@dataclass(frozen=True)
+class Unsure:
+    """The value of a name that may have none: a loop sets it, and may have had no round. `there`: has it one?"""
+    made: Made
+    there: syntax.Exp
+
+
+@dataclass(frozen=True, eq=False)
+class Unset:
+    """What a name has that a loop sets, before its kind is known. Who reads it is told to the loop, which keeps the
+    name from round to round then, and is translated again."""
+    read: list[tuple[str, ast.AST]]
+    kept: set[str]
+
+    def used(self, of: str, node: ast.AST) -> None:
+        self.read.append((of, node))
+        self.kept.add(of)
+
+
+Value = Made | Window | Unsure | Unset
 Env = Mapping[str, Value]
 
 
@@ -79,12 +99,12 @@ class Expressions:
                         hint="v[0] of one dimension, v[-1, 0] of two; sum(v), min(v), max(v) take all")
         return replace(made, exp=at(made.exp, self.span(node)))
 
-    def any_value(self, node: ast.expr, env: Env) -> Value:
+    def any_value(self, node: ast.expr, env: Env) -> Made | Window:
         match node:
             case ast.Constant(value=value):
                 return self.constant(node, value)
             case ast.Name(id=known_name):
-                return env[known_name] if known_name in env else self.from_outside(node)
+                return self.of_name(node, env[known_name]) if known_name in env else self.from_outside(node)
             case ast.Attribute():
                 return self.attribute(node, env)
             case ast.Tuple(elts=parts) | ast.List(elts=parts) if parts:
@@ -96,7 +116,8 @@ class Expressions:
             case ast.Compare():
                 return self.comparison(node, env)
             case ast.IfExp(test, body, orelse):
-                return self.conditional(node, self.truth(test, env), self.value(body, env), self.value(orelse, env))
+                return self.one_of(node, lambda: self.truth(test, env), lambda: self.value(body, env),
+                                   lambda: self.value(orelse, env))
             case ast.BinOp(left, op, right):
                 return self.arithmetic(node, op, self.value(left, env), self.value(right, env))
             case ast.Subscript(inner, index):
@@ -110,6 +131,16 @@ class Expressions:
             case ast.Lambda():
                 self.refuse(node, "a lambda is given to map, reduce or select of a sequence, and to nothing else here")
         self.refuse(node, f"{self.shown(node)} cannot be in a body", hint=CANNOT)
+
+    def of_name(self, node: ast.Name, value: Value) -> Made | Window:
+        """The value of a name; an error where it has none."""
+        if isinstance(value, Unset):
+            value.used(node.id, node)
+            raise Unknown(value)
+        if not isinstance(value, Unsure):
+            return value
+        message = syntax.String(f"No value of {node.id}: the loop that sets it had no round.")
+        return Made(call("_check", value.there, message, value.made.exp, span=self.span(node)), value.made.kind)
 
     def shown(self, node: ast.AST) -> str:
         """What messages call an expression."""
@@ -141,9 +172,7 @@ class Expressions:
         value = static(self.function, node)
         text = ast.unparse(node)
         if value is MISSING:
-            self.refuse(node, f"{text} is not defined here",
-                        hint="of what is assigned in one branch only, nothing is known behind it"
-                        if isinstance(node, ast.Name) and node.id in self.assigned else "")
+            self.undefined(node, text)
         if outside.is_value(value):
             found = self.module.captured.get((self.function, text))
             assert found is not None, text
@@ -154,6 +183,10 @@ class Expressions:
             return self.items([self.constant(node, v) for v in value])
         self.refuse(node, f"{text} is {outside.describe(value)}, which a body cannot use",
                     hint="numbers, truth values, tuples of numbers and arrays are taken from outside")
+
+    def undefined(self, node: ast.AST, text: str) -> NoReturn:
+        hint = "of what is assigned in one branch only, nothing is known behind it" if text in self.assigned else ""
+        self.refuse(node, f"{text} is not defined here", hint=hint)
 
     @property
     def assigned(self) -> set[str]:
@@ -204,17 +237,20 @@ class Expressions:
             return Made(call("not", self.truth(operand, env)), BOOL)
         made = self.value(operand, env)
         if isinstance(op, ast.Invert):
-            if made.kind == FLOAT or not is_number(made.kind):
-                self.refuse(node, f"~ turns the bits of an int, and this is {shown(made.kind)}")
-            return Made(call("not", self.numeric(made, node).exp), INT)
+            return self.inverted(node, self.numeric(made, node))
         made = self.numeric(made, node)
         return made if isinstance(op, ast.UAdd) else Made(call("negate", made.exp), made.kind)
 
+    def inverted(self, node: ast.AST, made: Made) -> Made:
+        if made.kind not in (INT, BOOL):
+            self.refuse(node, f"~ turns the bits of an int, and this is {shown(made.kind)}")
+        return Made(call("not", made.exp), made.kind)
+
     def choice(self, node: ast.BoolOp, all_: bool, parts: list[ast.expr], env: Env) -> Made:
         """`and` and `or`, which compute no more than they need. Of numbers they give one of them, as in Python."""
-        result = self.value(parts[-1], env)
-        for part in reversed(parts[:-1]):
-            made = self.value(part, env)
+        result: Made
+        result, *others = attempts([partial(self.value, part, env) for part in reversed(parts)])
+        for part, made in zip(reversed(parts[:-1]), others):
             if made.kind == result.kind == BOOL:
                 yes, no = (result.exp, syntax.Bool(False)) if all_ else (syntax.Bool(True), result.exp)
                 result = Made(syntax.If(made.exp, yes, no, span=self.span(node)), BOOL)
@@ -224,6 +260,13 @@ class Expressions:
             ends = self.conditional(node, self.true(here, part), result if all_ else here, here if all_ else result)
             result = Made(let([x], made.exp, ends.exp), ends.kind)
         return result
+
+    def one_of(self, node: ast.AST, test: Callable[[], syntax.Exp], then: Callable[[], Made],
+               orelse: Callable[[], Made]) -> Made:
+        """A conditional of what is translated here."""
+        condition, *_ = attempts([test, lambda: syntax.Bool(True)])
+        first, second = attempts([then, orelse])
+        return self.conditional(node, condition, first, second)
 
     def conditional(self, node: ast.AST, test: syntax.Exp, then: Made, orelse: Made) -> Made:
         kind = joined(then.kind, orelse.kind)
@@ -366,6 +409,8 @@ class Expressions:
                 return self.items([self.arithmetic(node, op, a, b) for op in (ast.FloorDiv(), ast.Mod())])
             case builtins.min | builtins.max, [_, _, *_]:
                 return self.extreme(node, "min" if function is min else "max", given)
+            case np.invert, [one]:
+                return self.inverted(node, one)
             case np.where, [test, a, b]:
                 return self.conditional(node, self.true(test, node), a, b)
         name_ = getattr(function, "__name__", "this")
@@ -422,6 +467,21 @@ class Expressions:
             self.refuse(node, f"{record.make.__name__} has the attributes {', '.join(record.names)}")
         items = [self.convert(self.value(given[n], env), kind, given[n]) for n, kind in zip(record.names, record.items)]
         return Made(together(items), record)
+
+
+def attempts(makes: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Return what these make. For what is not known yet, as a recursion's kind is not, there is another that is: the
+    function is translated again."""
+    found: list[Any] = []
+    for make in makes:
+        try:
+            found.append(make())
+        except Unknown as error:
+            found.append(error)
+    known = [one for one in found if not isinstance(one, Unknown)]
+    if not known:
+        raise found[0]
+    return [known[0] if isinstance(one, Unknown) else one for one in found]
 
 
 def number_of(value: float) -> syntax.Exp:

@@ -6,9 +6,10 @@ names: nothing else about a value from outside is in the code.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nessie.arrays.bodies.expressions import Env
-from nessie.arrays.bodies.kinds import INT, Kind, joined, shown
+from nessie.arrays.bodies.kinds import Kind, Unknown, joined, shown
 from nessie.arrays.bodies.outside import Seen
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Fresh, Made, name, pattern, together, typed
@@ -42,7 +43,7 @@ class Module:
         self.functions: list[syntax.FunctionDef] = []
         self.captured: dict[tuple[Seen, str], Made] = {}
         self.made: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction] = {}
-        self.working: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction] = {}
+        self.working: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction | None] = {}    # None: what it gives is unknown
         self.recursive: set[tuple[Seen, tuple[Kind, ...]]] = set()
 
     def capture(self, function: Seen, text: str, made: Made) -> None:
@@ -54,6 +55,17 @@ class Module:
         found = [self.captured[seen, text] for seen, text, _ in function.captured()]
         return {made.exp.name: made.kind for made in found if isinstance(made.exp, syntax.Name)}
 
+    def mark(self) -> tuple[int, int]:
+        """What there is now, for `forget`."""
+        return len(self.functions), len(self.made)
+
+    def forget(self, mark: tuple[int, int]) -> None:
+        """Drop what was made since the mark."""
+        functions, made = mark
+        del self.functions[functions:]
+        for key in list(self.made)[made:]:
+            del self.made[key]
+
     def function(self, function: Seen, kinds: tuple[Kind, ...],
                  told: Callable[[NessieError], NessieError] = lambda error: error) -> MadeFunction:
         """Return the function at these kinds of its arguments. `told` makes the error of its body the caller's."""
@@ -62,7 +74,10 @@ class Module:
             return self.made[key]
         if key in self.working:
             self.recursive.add(key)
-            return self.working[key]
+            working = self.working[key]
+            if working is None:
+                raise Unknown(key)
+            return working
         wanted, tree = function.parameters, function.written.tree.args
         if len(wanted) != len(kinds) or tree.vararg or tree.kwonlyargs or tree.kwarg:
             raise told(NessieError(
@@ -75,30 +90,36 @@ class Module:
         return self.made[key]
 
     def of_kinds(self, function: Seen, kinds: tuple[Kind, ...]) -> MadeFunction:
-        """Translate the function. Where it calls itself, its result is assumed to be an int first."""
+        """Translate the function. Where it calls itself, its other paths say first what it gives."""
         key = function, kinds
-        called = self.fresh(function.name)
+        called, place = self.fresh(function.name), function.written.span(function.written.tree)
         passed = self.passed(function)
-        gives: Kind = INT
+        gives: Kind | None = None
         for _ in range(ROUNDS):
-            kept = len(self.functions)
-            self.working[key] = MadeFunction(called, kinds, gives, tuple(passed))
+            kept = self.mark()
+            self.working[key] = None if gives is None else MadeFunction(called, kinds, gives, tuple(passed))
             parameters = [self.fresh(parameter) for parameter in function.parameters]
             env: Env = {parameter: Made(name(n), kind)
                         for parameter, n, kind in zip(function.parameters, parameters, kinds)}
             try:
                 made = self.translator(self, function).body(env)
+            except Unknown as unknown:
+                if unknown.of != key:
+                    raise
+                raise NessieError(f"{function.name} calls itself on every path", (place, "")) from None
             finally:
                 del self.working[key]
             if made.kind == gives or key not in self.recursive:
                 break
-            del self.functions[kept:]
-            both = joined(made.kind, gives) if gives != INT else made.kind
-            if both is None:
-                raise NessieError(f"the function gives {shown(made.kind)} here and {shown(gives)} there",
-                                  (function.written.span(function.written.tree), ""))
-            gives = both
-        signature = typed([*kinds, *passed.values()], made.kind)
-        self.functions.append(syntax.FunctionDef(called, pattern([*parameters, *passed]), signature, None, made.exp,
-                                                 span=function.written.span(function.written.tree)))
+            self.forget(kept)
+            before, gives = gives or made.kind, joined(made.kind, gives or made.kind)
+            if gives is None:
+                raise NessieError(f"the function gives {shown(made.kind)} here and {shown(before)} there", (place, ""))
+        else:
+            raise NessieError(f"the kind of what {function.name} gives never comes to rest", (place, ""))
+        definition = syntax.FunctionDef(called, pattern([*parameters, *passed]),
+                                        typed([*kinds, *passed.values()], made.kind), None, made.exp, span=place)
+        if key in self.recursive:           # what it has called may call it
+            self.functions.insert(kept[0], replace(definition, body=None))
+        self.functions.append(definition)
         return MadeFunction(called, kinds, made.kind, tuple(passed))

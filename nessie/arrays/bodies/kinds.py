@@ -41,6 +41,14 @@ class Grid:
 Kind = str | Items | Rows | Grid
 
 
+class Unknown(Exception):
+    """A function calls itself, and the kind of its result is not known yet: `of` it."""
+
+    def __init__(self, of: Any) -> None:
+        super().__init__()
+        self.of = of
+
+
 def is_number(kind: Kind) -> bool:
     """Is it a kind with which Python computes? Truth values count as ints."""
     return kind in WIDER

@@ -31,23 +31,17 @@ class Written:
         return [parameter.arg for parameter in (*self.tree.args.posonlyargs, *self.tree.args.args)]
 
     @cached_property
-    def read(self) -> list[str]:
-        """The names that the function reads, in order."""
-        return list(dict.fromkeys([node.id for node in ast.walk(self.tree)
-                                   if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]))
+    def outer_texts(self) -> list[tuple[str, ast.AST]]:
+        """The names that the function reads outside, and their attributes, each once."""
+        found: dict[str, ast.AST] = {}
+        for node in read_outside(self.tree, frozenset()):
+            found.setdefault(ast.unparse(node), node)
+        return list(found.items())
 
     @cached_property
-    def outer_texts(self) -> list[tuple[str, ast.AST]]:
-        """The names that the function does not set, and their attributes, each once."""
-        own = {node.id for node in ast.walk(self.tree)
-               if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)} | set(self.parameters)
-        own |= {parameter.arg for node in ast.walk(self.tree) if isinstance(node, ast.Lambda)
-                for parameter in node.args.args}
-        found: dict[str, ast.AST] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name | ast.Attribute) and root(node) not in own:
-                found.setdefault(ast.unparse(node), node)
-        return list(found.items())
+    def read(self) -> list[str]:
+        """The names that the function reads outside."""
+        return list(dict.fromkeys([root(node) for _, node in self.outer_texts]))
 
     def span(self, node: ast.AST) -> Span:
         """Return the place of a part of the function."""
@@ -59,6 +53,48 @@ class Written:
         start = self.starts[line - 1]
         text = self.source.text[start:self.starts[line]]
         return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+
+
+def read_outside(node: ast.AST, own: frozenset[str]) -> Iterator[ast.AST]:
+    """Yield the names, and their attributes, that the tree reads and that are not its `own`. Functions and
+    comprehensions have names of their own."""
+    match node:
+        case ast.FunctionDef() | ast.Lambda():
+            for default in (*node.args.defaults, *[one for one in node.args.kw_defaults if one is not None]):
+                yield from read_outside(default, own)
+            taken = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+            body: list[ast.AST] = [*node.body] if isinstance(node, ast.FunctionDef) else [node.body]
+            within = own | taken | {name for part in body for name in names_set(part)}
+            for statement in body:
+                yield from read_outside(statement, within)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from read_outside(node.generators[0].iter, own)
+            within = own | {name for one in node.generators for name in names_set(one.target)}
+            elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+            conditions = [test for one in node.generators for test in one.ifs]
+            for inner in (*elements, *conditions, *[one.iter for one in node.generators[1:]]):
+                yield from read_outside(inner, within)
+        case ast.Name() | ast.Attribute() if root(node):
+            if root(node) not in own and isinstance(node.ctx, ast.Load):
+                yield node
+                if isinstance(node, ast.Attribute):
+                    yield from read_outside(node.value, own)
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from read_outside(child, own)
+
+
+def in_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the tree's parts, but not those whose names are their own: comprehensions and functions within it."""
+    yield node
+    for part in ast.iter_child_nodes(node):
+        if not isinstance(part, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda):
+            yield from in_scope(part)
+
+
+def names_set(node: ast.AST) -> set[str]:
+    """Return the names that the tree sets."""
+    return {part.id for part in in_scope(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
 
 def root(node: ast.AST) -> str:

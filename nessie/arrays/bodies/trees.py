@@ -47,15 +47,15 @@ def binary(op: str, left: syntax.Exp, right: syntax.Exp, span: Span | None = Non
 
 
 def together(items: Sequence[syntax.Exp]) -> syntax.Exp:
-    """Return the tuple of these; one is itself."""
-    *first, result = items
+    """Return the tuple of these; one is itself, none is 0."""
+    *first, result = items or [syntax.Number(0)]
     for item in reversed(first):
         result = syntax.Pair(item, result)
     return result
 
 
 def pattern(names: Sequence[str]) -> syntax.Pattern:
-    *first, last = names
+    *first, last = names or ["_"]
     result: syntax.Pattern = syntax.NamePattern(last)
     for item in reversed(first):
         result = syntax.PairPattern(syntax.NamePattern(item), result)
@@ -63,8 +63,8 @@ def pattern(names: Sequence[str]) -> syntax.Pattern:
 
 
 def let(names: Sequence[str], value: syntax.Exp, body: syntax.Exp) -> syntax.Exp:
-    """let names = value in body; none are bound to nothing."""
-    return syntax.Let((syntax.Binding(pattern(names), value),), body) if names else body
+    """let names = value in body. The value is computed for no names, too: it may fail."""
+    return syntax.Let((syntax.Binding(pattern(names), value),), body)
 
 
 def all_of(conditions: Iterable[syntax.Exp]) -> syntax.Exp:
@@ -141,7 +141,7 @@ def zero(kind: Kind) -> syntax.Exp:
 def type_of(kind: Kind) -> syntax.TypeExp:
     match kind:
         case Items(items):
-            *first, last = [type_of(one) for one in items]
+            *first, last = [type_of(one) for one in items or [INT]]
             for one in reversed(first):
                 last = syntax.TypePair(one, last)
             return last

@@ -1,0 +1,255 @@
+"""Bodies give what their functions give in Python, called with each element."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import nessie
+
+NUMBERS = [1, 2, 3, 5]
+ROWS = [[1, 2, 5, 6], [1, 2], [4]]
+TEN = 10
+K = 7
+
+
+# What loops set -------------------------------------------------------------------------------------
+
+
+def the_target_had_a_value(x):
+    i = 100
+    for i in range(x - 1):                          # noqa: B007
+        pass
+    return i
+
+
+def the_target_is_new(x):
+    for i in range(x):
+        y = i * 2
+    return i + y
+
+
+def a_target_that_changes(x):
+    for i in range(x):
+        i += 10
+    i += 1
+    return i
+
+
+def targets_of_two_loops(x):
+    k = 0
+    for i in range(1, x + 3):
+        for j in range(i):
+            if j > 1:
+                continue
+            k = i * j
+    return i, j, k
+
+
+def set_on_one_path(x):
+    for i in range(x):
+        if i == 0:
+            k = i + 1
+            continue
+        k += 1
+    return k
+
+
+def an_inner_target_of_another_round(x):
+    total = 0
+    for i in range(3):
+        for j in range(x if i == 0 else 0):         # noqa: B007
+            total += 1
+        total += j
+    return total
+
+
+def set_by_while(x):
+    while True:
+        t = x * 2
+        x += 1
+        if t > 4:
+            break
+    return t
+
+
+def the_rounds_are_constant(x):
+    for i in range(5):
+        last = i + x
+    return last
+
+
+def a_target_within_a_branch(x):
+    i = -1
+    if x > 2:
+        for i in range(x):                          # noqa: B007
+            pass
+    return i
+
+
+def an_element(row):
+    best = 0.5
+    for v in row:
+        if v > 3:
+            break
+    return v + best
+
+
+def wider_at_each_round(x):
+    y = 0
+    for _ in range(3):
+        y = half(y) + 1
+    return y
+
+
+def half(z):
+    return z / 2 if z > 0 else z
+
+
+# Names of comprehensions ----------------------------------------------------------------------------
+
+
+def comprehensions_in_both_branches(row):
+    if len(row) > 1:                                # noqa: SIM108
+        a = [q * 2 for q in row]
+    else:
+        a = [q for q in row]                        # noqa: C416
+    return sum(a)
+
+
+def a_captured_name_in_a_comprehension(row):
+    return sum([K for K in row]) + K                # noqa: C416
+
+
+def a_local_name_of_outside(x):
+    K = x * 2
+    return K + x
+
+
+# Calls ----------------------------------------------------------------------------------------------
+
+
+def no_parameters(x):
+    return x + three() + ten()
+
+
+def three():
+    return 3
+
+
+def ten():
+    return TEN
+
+
+def a_pair_of_a_recursion(n):
+    if n == 0:
+        return 0, 0.5
+    p = a_pair_of_a_recursion(n - 1)
+    return p[0] + 1, p[1] * 2
+
+
+def a_recursion_in_a_loop(n):
+    if n <= 1:
+        return n, True
+    total = 0
+    for i in range(n):                              # noqa: B007
+        p = a_recursion_in_a_loop(n - 2)
+        total += p[0]
+    return total + i, p[1]
+
+
+def a_recursion_first(n):
+    if n > 2:                                       # noqa: SIM108
+        r = a_recursion_first(n - 1)
+    else:
+        r = (False, n)
+    return not r[0], r[1] + 1
+
+
+def even(n):
+    return True if n == 0 else odd(n - 1)
+
+
+def odd(n):
+    return False if n == 0 else even(n - 1)
+
+
+def of_and_and_or(n):
+    return n == 0 or (n > 0 and not of_and_and_or(n - 1))
+
+
+OF_NUMBERS = [the_target_had_a_value, the_target_is_new, a_target_that_changes, targets_of_two_loops, set_on_one_path,
+              an_inner_target_of_another_round, set_by_while, the_rounds_are_constant, a_target_within_a_branch,
+              wider_at_each_round, a_local_name_of_outside, no_parameters, a_pair_of_a_recursion, a_recursion_in_a_loop,
+              a_recursion_first, even, of_and_and_or]
+OF_ROWS = [an_element, comprehensions_in_both_branches, a_captured_name_in_a_comprehension]
+
+
+@pytest.mark.parametrize("body", OF_NUMBERS, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_a_body_of_numbers(body: Callable[..., Any], target: str) -> None:
+    assert nessie.array(NUMBERS).map(body).evaluate(target).tolist() == [body(x) for x in NUMBERS]
+
+
+@pytest.mark.parametrize("body", OF_ROWS, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_a_body_of_rows(body: Callable[..., Any], target: str) -> None:
+    assert nessie.nest(ROWS).map(body).evaluate(target).tolist() == [body(x) for x in ROWS]
+
+
+def test_a_loop_without_rounds_sets_nothing() -> None:
+    with pytest.raises(UnboundLocalError):
+        the_target_is_new(0)
+    with pytest.raises(nessie.NessieError, match="No value of i: the loop that sets it had no round") as failed:
+        nessie.array([1, 0]).map(the_target_is_new).evaluate()
+    lines, first = inspect.getsourcelines(the_target_is_new)
+    assert failed.value.span is not None and failed.value.span.line == first + len(lines) - 1
+    assert "at element 1" in str(failed.value)
+
+
+def in_a_loop(v):
+    total = 0.0
+    for i in range(3):
+        total += v[-1] * i + v[1]
+        for w in v:
+            total += abs(w)
+    while total < 50 + v[1]:
+        total *= 2
+    return total
+
+
+class Neighbours(dict):             # type: ignore[type-arg]
+    """What a stencil's function gets, for Python: iteration gives the neighbours."""
+
+    def __iter__(self) -> Any:
+        return iter(self.values())
+
+
+def test_neighbours_within_loops() -> None:
+    found = nessie.array([1.0, 2, 3, 5]).stencil([-1, 1], 0, in_a_loop)
+    assert found.tolist() == [0, in_a_loop(Neighbours({-1: 1.0, 1: 3.0})), in_a_loop(Neighbours({-1: 2.0, 1: 5.0})), 0]
+
+
+def only_itself(n):
+    return only_itself(n - 1) + 1
+
+
+def test_a_function_that_calls_itself_on_every_path() -> None:
+    with pytest.raises(nessie.NessieError, match="only_itself calls itself on every path"):
+        nessie.array([1]).map(only_itself)
+
+
+def test_rows_of_rows_of_rows() -> None:
+    three = [[[1, 2], [3]], [], [[4]]]
+    four = [[three[0], []], [], [three[2]]]
+    assert nessie.nest(three).tolist() == three and nessie.nest(four).tolist() == four
+    assert nessie.nest(three).map(lambda r: sum(sum(x) for x in r)).tolist() == [6, 0, 4]
+    with pytest.raises(nessie.NessieError, match="nest takes a sequence of sequences"):
+        nessie.nest([[[1]], [2]])
+
+
+def test_complements() -> None:
+    a = nessie.array([1, -2])
+    assert (~a).tolist() == [-2, 1] and (~(a > 0)).tolist() == [False, True]
