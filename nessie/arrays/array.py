@@ -16,6 +16,7 @@ from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_n
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name
+from nessie.arrays.operations import place_kind
 from nessie.arrays.writing import nested
 from nessie.base.source import NessieError
 
@@ -354,7 +355,7 @@ def evaluate(*arrays: Array, target: str = "cpu") -> tuple[Array, ...]:
 
 
 def index_of(shape: tuple[int, ...]) -> nodes.Index:
-    return nodes.Index(shape, INT if len(shape) == 1 else Items((INT,) * len(shape)))
+    return nodes.Index(shape, place_kind(len(shape)))
 
 
 def checked(leaf: nodes.Leaf) -> Array:
@@ -371,7 +372,7 @@ def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> 
     shape = same_shape(what, of)
     kinds = [node.kind for node in of]
     if with_index:
-        kinds.append(INT if len(shape) == 1 else Items((INT,) * len(shape)))
+        kinds.append(place_kind(len(shape)))
     return Array(nodes.Mapped(shape, result_kind(body, tuple(kinds)), tuple(of), body, with_index))
 
 
@@ -418,17 +419,33 @@ def outside_kind(value: Any, seen: Seen, text: str) -> Kind:
 
 def result_kind(body: Seen, kinds: tuple[Kind, ...]) -> Kind:
     """The kind that the body gives for elements of these kinds. Most bodies are called again and again."""
-    key = body.key(), kinds
-    found = _kinds.get(key)
-    if found is None:
-        found = prepared(body).function(body, kinds).gives
-        if len(_kinds) >= running.MOST:
-            _kinds.clear()
-        _kinds[key] = found
-    return found
+    key = body.key(), kinds, ()
+    return _kinds.get(key) or remember(key, prepared(body).function(body, kinds).gives)
+
+
+def remember(key: Hashable, kind: Kind) -> Kind:
+    if len(_kinds) >= running.MOST:
+        _kinds.clear()
+    return _kinds.setdefault(key, kind)
 
 
 _kinds: dict[Hashable, Kind] = {}
+
+
+def stencil_kind(body: Seen, kind: Kind, offsets: tuple[tuple[int, ...], ...], apart: bool, with_index: bool) -> Kind:
+    """The kind that the body gives for neighbours of this kind, which are so many parameters or one."""
+    places: list[Kind] = [place_kind(len(offsets[0]))] if with_index else []
+    if apart:
+        return result_kind(body, (*[kind] * len(offsets), *places))
+    key = body.key(), (kind, *places), offsets
+    if (found := _kinds.get(key)) is not None:
+        return found
+    module = prepared(body)
+    env: dict[str, Any] = {body.parameters[0]: Window(
+        {offset: Made(name(module.fresh("v")), kind) for offset in offsets})}
+    if with_index:
+        env[body.parameters[1]] = Made(name(module.fresh("at")), places[0])
+    return remember(key, Statements(module, body).body(env).kind)
 
 
 def fixed_kind(body: Seen, *kinds: Kind) -> Kind:
@@ -496,17 +513,7 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
                           (body.written.span(body.written.tree), f"takes {parameters}"))
     apart = parameters == len(found) and parameters > 1
     other = asarray(outside)._nessie_node
-    place: Kind = INT if rank == 1 else Items((INT,) * rank)
-    module = prepared(body)
-    if apart:
-        kinds = (*[node.kind] * len(found), *([place] if with_index else []))
-        gives = module.function(body, kinds).gives
-    else:
-        env: dict[str, Any] = {body.parameters[0]: Window(
-            {offset: Made(name(module.fresh("v")), node.kind) for offset in found})}
-        if with_index:
-            env[body.parameters[1]] = Made(name(module.fresh("at")), place)
-        gives = Statements(module, body).body(env).kind
+    gives = stencil_kind(body, node.kind, tuple(found), apart, with_index)
     kind = joined(gives, other.kind)
     if other.shape:
         raise NessieError(f"outside is one value, and this is {shown_shape(other.shape)} of them")

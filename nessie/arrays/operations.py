@@ -48,8 +48,8 @@ class Held:
 
 @dataclass(frozen=True)
 class Places:
-    """The places of a shape, whose lengths are these expressions."""
-    lengths: tuple[syntax.Exp, ...]
+    """The places of a shape. Its lengths are these expressions, or where another array is gone through, that one's."""
+    lengths: tuple[syntax.Exp | None, ...]
 
     @property
     def rank(self) -> int:
@@ -82,7 +82,7 @@ class Gone:
     """What is gone through in one apply-to-each: a sequence, or the indices below a length."""
     exp: syntax.Exp
     rank: int
-    lengths: tuple[syntax.Exp, ...] = ()
+    lengths: tuple[syntax.Exp | None, ...] = ()
 
 
 def place_kind(rank: int) -> Kind:
@@ -98,12 +98,18 @@ def place(at: Sequence[syntax.Exp]) -> Made:
 
 
 def each(operands: Sequence[Operand], body: Callable[[list[Made], list[syntax.Exp]], syntax.Exp], fresh: Fresh,
-         with_index: bool = False) -> syntax.Exp:
+         with_index: bool = False, like: Held | None = None) -> syntax.Exp:
     """Return the body of the operands' elements at each place, and of the place's indices. An operand of fewer
-    dimensions has the same elements for all places of the outer ones."""
-    rank = max([operand.rank for operand in operands])
-    gone = [one for operand in operands for one in gone_through(operand)]
-    return Walk(rank, operands, body, fresh, with_index).level(0, gone, [])
+    dimensions has the same elements for all places of the outer ones. The result has the lengths of `like`, if that is
+    given."""
+    first = [like] if like is not None and operands[0] != like else []
+    walked = [*first, *operands]
+    rank = max([operand.rank for operand in walked])
+
+    def of_operands(elements: list[Made], at: list[syntax.Exp]) -> syntax.Exp:
+        return body(elements[len(first):], at)
+    gone = [one for operand in walked for one in gone_through(operand)]
+    return Walk(rank, walked, of_operands, fresh, with_index).level(0, gone, [])
 
 
 def gone_through(operand: Operand) -> list[Gone]:
@@ -138,8 +144,8 @@ class Walk:
             elif one.lengths:
                 if not index:
                     index = self.fresh("i")
-                    below = syntax.Range(number(0), one.lengths[0], None)
-                    generators.append(syntax.Generator(syntax.NamePattern(index), below))
+                    length = one.lengths[0] or self.length(depth, gone)
+                    generators.append(syntax.Generator(syntax.NamePattern(index), below(length)))
                 inner.append(Gone(one.exp, one.rank - 1, one.lengths[1:]))
             else:
                 x = self.fresh("x")
@@ -147,10 +153,17 @@ class Walk:
                 inner.append(Gone(name(x), one.rank - 1))
         if not index and self.with_index:
             index = self.fresh("i")
-            length = syntax.Unary("#", next(one.exp for one in gone if one.rank == self.rank - depth))
-            generators.append(syntax.Generator(syntax.NamePattern(index), syntax.Range(number(0), length, None)))
+            generators.append(syntax.Generator(syntax.NamePattern(index), below(self.length(depth, gone))))
         here = [*at, *([name(index)] if index else [])]
         return syntax.Each(self.level(depth + 1, inner, here), tuple(generators), None)
+
+    def length(self, depth: int, gone: Sequence[Gone]) -> syntax.Exp:
+        """The length of the first sequence that is gone through here."""
+        return syntax.Unary("#", next(one.exp for one in gone if one.rank == self.rank - depth and not one.lengths))
+
+
+def below(length: syntax.Exp) -> syntax.Exp:
+    return syntax.Range(number(0), length, None)
 
 
 def element(operand: Operand, found: Iterator[syntax.Exp], at: list[syntax.Exp]) -> Made:
@@ -165,11 +178,12 @@ def element(operand: Operand, found: Iterator[syntax.Exp], at: list[syntax.Exp])
     return Made(next(found), operand.kind)
 
 
-def mapped(operands: Sequence[Operand], body: Body, with_index: bool, fresh: Fresh) -> syntax.Exp:
+def mapped(operands: Sequence[Operand], body: Body, with_index: bool, fresh: Fresh,
+           like: Held | None = None) -> syntax.Exp:
     """Return what the body makes of the elements at each place, and of the place."""
     def at_place(elements: list[Made], at: list[syntax.Exp]) -> syntax.Exp:
         return body([*elements, place(at)] if with_index else elements).exp
-    return each(operands, at_place, fresh, with_index)
+    return each(operands, at_place, fresh, with_index, like)
 
 
 # Stencils ---------------------------------------------------------------------------------------
@@ -207,8 +221,7 @@ def stencil(parts: Sequence[Held], offsets: Sequence[Offset], outside: Made, kin
         exp = syntax.If(all_of(inside), exp, become(outside, kind, fresh))
     for dimension in reversed(range(rank)):
         around = name(rows[dimension])
-        generators = [syntax.Generator(syntax.NamePattern(at[dimension]),
-                                       syntax.Range(number(0), syntax.Unary("#", around), None))]
+        generators = [syntax.Generator(syntax.NamePattern(at[dimension]), below(syntax.Unary("#", around)))]
         if dimension + 1 < rank:
             generators.insert(0, syntax.Generator(syntax.NamePattern(rows[dimension + 1]), around))
         exp = syntax.Each(exp, tuple(generators), None)

@@ -94,10 +94,14 @@ def program_of(forms: Callable[[], Sequence[syntax.TopLevel]]) -> Program:
 
 
 def structure(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Hashable:
-    """Return what the program of an expression depends on."""
+    """Return what the program of an expression depends on. Of arrays that are given, and of indices, it is which have
+    the same shape, not what that is."""
     number = {node: n for n, node in enumerate(order)}
-    rows = [("leaf", len(node.shape), node.kind) if node.value is not None else
-            (node.key(), *[number[part] for part in nodes.parts(node)]) for node in order]
+    shapes: dict[nodes.Shape, int] = {}
+    rows = [("leaf", len(node.shape), node.kind, shapes.setdefault(node.shape, len(shapes)))
+            if node.value is not None else
+            (node.key(), shapes.setdefault(node.shape, len(shapes)) if isinstance(node, nodes.Index) else 0,
+             *[number[part] for part in nodes.parts(node)]) for node in order]
     return tuple(rows), tuple([number[node] for node in results])
 
 

@@ -11,7 +11,7 @@ from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
 from nessie.arrays.bodies.statements import Statements
-from nessie.arrays.bodies.trees import Made, name, pattern, together, typed
+from nessie.arrays.bodies.trees import Made, name, number, pattern, together, typed
 from nessie.arrays.operations import Body, Held, Offset, Operand, Places, Together
 from nessie.base.records import dataclass
 from nessie.syntax import nodes as syntax
@@ -36,11 +36,16 @@ class Writer:
         self.order = order
         self.number = {node: n for n, node in enumerate(order)}
         self.held: dict[nodes.Node, Held] = {}
+        self.like: dict[nodes.Shape, Held] = {}         # an array for each shape, whose lengths all others have
         self.bindings: list[syntax.Binding] = []
         self.takes: dict[tuple[Any, ...], str] = {}
         self.parameters: dict[str, Kind] = {}
 
     def written(self, results: Sequence[nodes.Node]) -> Written:
+        for node in self.order:
+            if node.value is not None:
+                self.hold(node, self.parameter("a", nested(node), ("leaf", self.number[node])))
+        self.bring_together()
         for node in self.order:
             self.node(node)
         body = together([name(self.bound(node).name) for node in results])
@@ -51,10 +56,21 @@ class Writer:
                                    None, body)
         return Written((*self.module.functions, entry), tuple(self.takes))
 
+    def bring_together(self) -> None:
+        """Go through all arrays of a shape once: so the lengths, which are known to be the same, are compared before
+        anything is computed, and not between kernels."""
+        alike: dict[nodes.Shape, list[Held]] = {}
+        for node, held in self.held.items():
+            if node.shape and None not in node.shape:
+                alike.setdefault(node.shape, []).append(held)
+        for shape, arrays in alike.items():
+            self.like[shape] = arrays[0]
+            if len(arrays) > 1:
+                self.bind(operations.each(arrays, lambda elements, at: number(0), self.fresh))
+
     def node(self, node: nodes.Node) -> None:
         """Bind the node, if it is not made where it is used."""
         if node.value is not None:
-            self.hold(node, self.parameter("a", nested(node), ("leaf", self.number[node])))
             return
         self.capture(node)
         if not isinstance(node, nodes.Index | nodes.Zipped):
@@ -63,7 +79,8 @@ class Writer:
     def computed(self, node: nodes.Node) -> syntax.Exp:
         match node:
             case nodes.Mapped(of=of, body=body, with_index=with_index):
-                return operations.mapped([self.operand(one) for one in of], self.body(body), with_index, self.fresh)
+                return operations.mapped([self.operand(one) for one in of], self.body(body), with_index, self.fresh,
+                                         self.like.get(node.shape))
             case nodes.Stencil():
                 return self.stencil(node)
             case nodes.Reduced(of=of, how=how, body=None):
@@ -118,21 +135,23 @@ class Writer:
             return self.held[node]
         if isinstance(node, nodes.Zipped):
             return Together(tuple([self.operand(part) for part in node.of]))
-        return Places(tuple([self.length(node, dimension) for dimension in range(len(node.shape))]))
+        like = self.like.get(node.shape)
+        return Places(tuple([None if like else self.length(node, dimension) for dimension in range(len(node.shape))]))
 
     def bound(self, node: nodes.Node) -> Held:
         """The node by a name, be it an index or a zip."""
         if node not in self.held:
             self.hold(node, self.bind(operations.each([self.operand(node)], lambda elements, at: elements[0].exp,
-                                                      self.fresh)))
+                                                      self.fresh, like=self.like.get(node.shape))))
         return self.held[node]
 
     def made(self, node: nodes.Node | None) -> Made | None:
         return None if node is None else self.bound(node).whole
 
     def length(self, node: nodes.Node, dimension: int) -> syntax.Exp:
-        """The length of a dimension of an index, which is a parameter."""
-        key = ("length", self.number[node], dimension)
+        """The length of a dimension of an index, which is a parameter: indices of one shape have the same ones."""
+        first = next(one for one in self.order if isinstance(one, nodes.Index) and one.shape == node.shape)
+        key = ("length", self.number[first], dimension)
         return name(self.takes.get(key) or self.parameter("n", INT, key))
 
     def parameter(self, hint: str, kind: Kind, takes: tuple[Any, ...]) -> str:

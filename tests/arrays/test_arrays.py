@@ -10,6 +10,7 @@ import pytest
 from amounts import PROFILE
 
 import nessie
+from nessie.arrays import running
 from nessie.arrays.array import Array
 
 TARGETS = ("cpu", "reference") if PROFILE == "quick" else ("cpu", "reference", "cudasim")
@@ -296,3 +297,36 @@ def test_captured_values(target: str) -> None:
     a = nessie.array([0, 2, 1])
     same(a.map(lambda i: table[i] + k), table[[0, 2, 1]] + 4, target)
     same(a.map(lambda i: lazy[i % 2]), np.array([101, 101, 102]), target)
+
+
+def test_lengths_are_compared_before_the_kernels() -> None:
+    """A stencil, an array from outside and places of one shape: two kernels, with nothing between them."""
+    def made(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Array:
+        around = nessie.array(a).stencil([(0, -1), (0, 1)], 0, lambda x, y: x + y)
+        across = around.stencil([(-1, 0), (1, 0)], 0, lambda x, y: x + y)
+        seen = nessie.pnew(a.shape, lambda at: at[0] > at[1])
+        return across.combine(b, seen, lambda x, y, where: x * y if where else y)
+    a, b = numbers((5, 7)), numbers((5, 7), float)
+    _, host = str(made(a, b).kernels()).split("function expression")
+    runs = [line for line in host.splitlines() if " = " in line]
+    assert ["run K" in line for line in runs[-2:]] == [True, True] and host.count("run K") == 2
+    where = np.indices(a.shape)[0] > np.indices(a.shape)[1]
+    around = np.zeros_like(a)
+    around[:, 1:-1] = a[:, :-2] + a[:, 2:]
+    across = np.zeros_like(a)
+    across[1:-1] = around[:-2] + around[2:]
+    same(made(a, b), np.where(where, across * b, b), "cpu")
+    compiled = running.COUNTS.compiled
+    same(made(a[:4], b[:4]).map(lambda x: x), made(a[:4], b[:4]).to_numpy(), "cpu")
+    assert running.COUNTS.compiled == compiled + 1
+
+
+@each_target
+def test_places_of_a_shape_that_an_array_has(target: str) -> None:
+    """Their lengths are the array's, in rows without elements, too."""
+    for shape in SHAPES:
+        a = numbers(shape)
+        places = nessie.pnew(shape, lambda at: at) if len(shape) == 1 else nessie.pnew(shape, lambda at: at[-1])
+        same(nessie.array(a).combine(places, places, lambda x, y, z: x + y * z), a + np.indices(shape)[-1] ** 2, target)
+        same(nessie.pnew(shape, lambda at: at) * a if len(shape) == 1 else places * a, a * np.indices(shape)[-1],
+             target)
