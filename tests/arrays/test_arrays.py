@@ -330,3 +330,12 @@ def test_places_of_a_shape_that_an_array_has(target: str) -> None:
         same(nessie.array(a).combine(places, places, lambda x, y, z: x + y * z), a + np.indices(shape)[-1] ** 2, target)
         same(nessie.pnew(shape, lambda at: at) * a if len(shape) == 1 else places * a, a * np.indices(shape)[-1],
              target)
+
+
+def test_neighbours_of_zipped_arrays() -> None:
+    a, b = numbers((4, 5)), numbers((4, 5), float)
+    both = nessie.array(a).zip(b)
+    found = both.stencil([(0, -1), (0, 0)], 0.0, lambda v: v[0, -1][0] * v[0][0][1])
+    expected = np.zeros((4, 5))
+    expected[:, 1:] = a[:, :-1] * b[:, 1:]
+    same(found, expected, "cpu")

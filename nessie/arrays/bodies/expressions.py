@@ -36,6 +36,10 @@ class Window:
     """What a stencil's function gets: its neighbours, by their offsets from the middle."""
     neighbours: Mapping[tuple[int, ...], Made]
 
+    @property
+    def rank(self) -> int:
+        return len(next(iter(self.neighbours)))
+
 
 @dataclass(frozen=True)
 class Unsure:

@@ -39,7 +39,8 @@ class Sequences(Expressions):
         while isinstance(base, ast.Subscript):
             indices = [base.slice, *indices]
             base = base.value
-        if isinstance(base, ast.Name) and isinstance(window := env.get(base.id), Window):
+        if isinstance(base, ast.Name) and isinstance(window := env.get(base.id), Window) and \
+                len(parts_of(indices[:-1])) < window.rank:
             return self.neighbour(node, window, indices)
         made = self.value(inner, env)
         if isinstance(made.kind, Items):
@@ -111,8 +112,7 @@ class Sequences(Expressions):
 
     def neighbour(self, node: ast.expr, window: Window, indices: list[ast.expr]) -> Made:
         """v[-1, 0] or v[-1][0]: what lies there, seen from the middle."""
-        parts = [part for one in indices for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
-        found = [constant_int(part) for part in parts]
+        found = [constant_int(part) for part in parts_of(indices)]
         known = ", ".join([shown_offset(offset) for offset in window.neighbours])
         if None in found:
             self.refuse(node, "a neighbour is taken by constants", hint=f"this stencil has {known}")
@@ -329,6 +329,11 @@ class Sequences(Expressions):
 def element_of(made: Made) -> Kind:
     assert isinstance(made.kind, Rows)
     return made.kind.element
+
+
+def parts_of(indices: Sequence[ast.expr]) -> list[ast.expr]:
+    """The indices of each dimension, of v[i, j] and of v[i][j]."""
+    return [part for one in indices for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
 
 
 def constant_int(node: ast.expr) -> int | None:
