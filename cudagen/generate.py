@@ -4,6 +4,7 @@
     functions that run apart     one thread each: skeletons.apart       -
     ORDER                        a sort by rows: skeletons.cpu.order     skeletons.cuda.order
     segments that owners hold    as any bindings                         an owner each: skeletons.owners.walk
+    indices that threads have    as any bindings                         a thread each: skeletons.mapped.walk
     any bindings of one walk     chunks: skeletons.cpu.walk              blocks of threads: skeletons.cuda.walk
 """
 from __future__ import annotations
@@ -30,8 +31,10 @@ from nessie.cudagen.skeletons.cpu.tiles import is_tiled, plan_tiles
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
+from nessie.cudagen.skeletons.mapped.walk import plan_mapped
 from nessie.cudagen.skeletons.owners.walk import plan_owners
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings.kernels import in_threads
 from nessie.lambda_cu.mappings.owners import by_owners, in_one_sweep
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.rename import rename_kernel
@@ -124,6 +127,8 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
             return plan_tiles(walk, tables, width) if is_tiled(walk) else plan_walk(walk, tables, width, alone=True)
         case "cuda" if by_owners(kernel):
             return plan_owners(kernel, program, tables)
+        case "cuda" if in_threads(kernel):
+            return plan_mapped(kernel, program, tables)
         case "cuda" if orders:
             return plan_cuda_order(kernel, program, tables, width)
         case "cuda":

@@ -19,7 +19,7 @@ from nessie.lambda_cu.check_expressions import (
     distinct,
 )
 from nessie.lambda_cu.check_host import Tables, check_entry, check_function
-from nessie.lambda_cu.mappings.owners import check_owners
+from nessie.lambda_cu.mappings.kernels import why_not
 from nessie.lambda_cu.parts import EXPRESSIONS, thunks
 from nessie.lambda_cu.typing import Scope, bound_types, check_type, functions_of, require
 
@@ -69,7 +69,8 @@ def check_kernel(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction],
     for binding in kernel.binds:
         with within(f"let {', '.join(binding.names)}"):
             check_binding(binding, place)
-    check_owners(kernel)
+    refused = why_not(kernel)
+    require(refused is None, refused.message if refused else "")
     return returned(kernel.returns, place.scope)
 
 

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from nessie.schedule.graph import graph
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
-    from nessie.schedule.wishes import levels
+    from nessie.schedule.wishes import mappings
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
     from nessie.typing import infer
@@ -130,7 +130,7 @@ else:
     sink = lazy("nessie.schedule.sink")
     graph = lazy("nessie.schedule.graph.graph")
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
-    levels = lazy("nessie.schedule.wishes.levels")
+    mappings = lazy("nessie.schedule.wishes.mappings")
     parse = lazy("nessie.syntax.parse")
     types = lazy("nessie.syntax.types")
     written_layouts = lazy("nessie.lengths.layouts")
@@ -332,8 +332,8 @@ PASSES = (
     row("share-sites", (FLAT,), FLAT, lambda job, program: share_sites.share_sites(program),
         "kernels that differ in where they fail only are one", when=FOR_READERS),
     # after all that merges kernels which are alike
-    row("levels", (FLAT,), FLAT, lambda job, program: levels.levels(program, wishes(job, program), profile(job)),
-        "segments have the owners that users wish", when=ON_GPUS),
+    row("mappings", (FLAT,), FLAT, lambda job, program: mappings.mappings(program, wishes(job, program), profile(job)),
+        "kernels are walked by the mappings that users wish, segments held by owners", when=ON_GPUS),
     row("graph", (FLAT,), GRAPH,
         lambda job, program: graph.graph(program, profile(job), job.sizes, wishes(job, program)),
         "the dependence graph of each control region, with what may fuse", when=FOR_READERS),

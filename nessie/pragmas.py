@@ -4,10 +4,11 @@
         sq = {a*a : a in as}
     in {s/total : s in sq}
 
-`% fuse a, b %`, `% cut a, b %` and `% level a by warp %`, with nothing else in the comment, where a binding or a
-top-level form begins or ends: behind `let` or `;`, before `;` or `in`. Names must be bound in the form: by `let`, by
-`=` at the top, as parameters, or as the function, which stands for its result; one that is not is a mistake where the
-form is compiled, and no obstacle to others. Anything else is a comment.
+`% fuse a, b %`, `% cut a, b %`, `% level a by warp %` and `% map a by Jing %`, with nothing else in the comment, where
+a binding or a top-level form begins or ends: behind `let` or `;`, before `;` or `in`. Names must be bound in the form:
+by `let`, by `=` at the top, as parameters, or as the function, which stands for its result; one that is not is a
+mistake where the form is compiled, and no obstacle to others. Anything else is a comment; a warning tells of one that
+looks like a pragma for a mapping.
 """
 from __future__ import annotations
 
@@ -16,8 +17,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from nessie.base.source import NessieError, Source, Span
+from nessie.base.text.nearest import nearest
 from nessie.lambda_cu.mappings.levels import OWNERS
-from nessie.schedule.wishes.wishes import LEVEL, Bound, Wish
+from nessie.lambda_cu.mappings.nodes import STRATEGIES
+from nessie.lambda_cu.mappings.text import parse_part
+from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, Bound, Wish
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
 from nessie.syntax.lexer import NAME_CHARACTER
@@ -25,16 +29,25 @@ from nessie.syntax.parser import forms_with_remarks
 from nessie.syntax.walk import EXPRESSIONS
 
 PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)|"
-                    rf"(level)\s+({NAME_CHARACTER}+)\s+by\s+({NAME_CHARACTER}+))\s*%", re.IGNORECASE)
+                    rf"(level)\s+({NAME_CHARACTER}+)\s+by\s+({NAME_CHARACTER}+)|"
+                    rf"(map)\s+({NAME_CHARACTER}+)\s+by\s+(?-i:({'|'.join(STRATEGIES)}|[A-Z]\w*\s*\([^%]*[^%\s])))\s*%",
+                    re.IGNORECASE)
+LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+\s+by\s+(\w+)(\s*\([^%]*)?\s*%", re.IGNORECASE)
+FIRST = {FUSE: 1, CUT: 1, LEVEL: 4, MAP: 7}         # the groups of the pragmas' words
 
 
 def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
     """The pragmas among the form's comments."""
     found = [(span, match) for span in remarks if (match := PRAGMA.fullmatch(span.source.text, span.start, span.end))]
     scope: Span | None = getattr(form, "span", None)
-    words = [(place, [part.lower() for part in match.groups() if part]) for place, match in found]
-    return () if scope is None else tuple([Wish(kind, first, second, place, scope)
-                                           for place, (kind, first, second) in words])
+    return () if scope is None else tuple([wish_of(place, match, scope) for place, match in found])
+
+
+def wish_of(place: Span, match: re.Match[str], scope: Span) -> Wish:
+    kind, first, second = [part for part in match.groups() if part]
+    if kind.lower() != MAP:
+        return Wish(kind.lower(), first.lower(), second.lower(), place, scope)
+    return Wish(MAP, first.lower(), second, place, scope, Span(place.source, *match.span(FIRST[MAP] + 2)))
 
 
 def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
@@ -44,13 +57,40 @@ def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
     if wish.place and match and wish.kind == LEVEL and wish.second not in OWNERS:
         return NessieError(f"there is no level {wish.second} that owns segments",
                            (Span(wish.place.source, *match.span(6)), ""), hint=f"there are {', '.join(OWNERS)}")
-    numbers = (5,) if wish.kind == LEVEL else (2, 3)
-    for number, name in zip(numbers, wish.names):
+    for number, name in enumerate(wish.names, FIRST[wish.kind] + 1):
         if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"
             return NessieError(f"this form binds no {name}", (Span(wish.place.source, *match.span(number)), ""),
                                hint=there)
+    return mistake_in_mapping(wish)
+
+
+def mistake_in_mapping(wish: Wish) -> NessieError | None:
+    """The error of a pragma whose mapping is none."""
+    if wish.kind == MAP and wish.text is not None:
+        try:
+            parse_part(wish.text)
+        except NessieError as wrong:
+            return wrong
     return None
+
+
+def mistyped(remarks: Iterable[Span]) -> list[NessieError]:
+    """The warnings about comments that look like pragmas for mappings, and have a word that is none."""
+    found = []
+    for span in remarks:
+        like = LIKE.fullmatch(span.source.text, span.start, span.end)
+        if like and not PRAGMA.fullmatch(span.source.text, span.start, span.end):
+            word, mapping, arguments = like.groups()
+            known = ("map", "level") if word.lower() not in ("map", "level") else (
+                ("GridBlock", "Levels") if arguments else STRATEGIES)
+            wrong = 1 if "map" in known else 2
+            meant = nearest(like[wrong], known, 0.65) or nearest(like[wrong].lower(), [k.lower() for k in known], 0.65)
+            if meant and (wrong == 2 or arguments or mapping in (*STRATEGIES, *OWNERS)):
+                right = next(k for k in known if k.lower() == meant.lower())
+                found.append(NessieError("this comment looks like a pragma, and is none",
+                                         (Span(span.source, *like.span(wrong)), ""), hint=f"did you mean {right}?"))
+    return found
 
 
 def well_named(wishes: Iterable[Wish], bound: Iterable[Bound], compiled: Callable[[], Iterable[Span]]) -> list[Wish]:
@@ -72,13 +112,22 @@ def mistakes(sources: Iterable[Source]) -> list[NessieError]:
     return [wrong for wishes, bound in read for wish in wishes if (wrong := misnamed(wish, bound))]
 
 
+def doubtful(sources: Iterable[Source]) -> list[NessieError]:
+    """The warnings about comments of these texts that may be meant as pragmas."""
+    return [doubt for source in sources if LIKE.search(source.text) for form, remarks in forms_with_remarks(source)
+            if not isinstance(form, NessieError) for doubt in mistyped(remarks)]
+
+
 def mistakes_in(form: syntax.TopLevel) -> list[NessieError]:
-    """The errors of the pragmas of this form."""
+    """The errors of the pragmas of this form, and the warnings about comments that may be meant as some."""
     scope: Span | None = getattr(form, "span", None)
-    if scope is None or not has_pragmas(scope.source):
+    if scope is None:
         return []
+    doubts = [doubt for doubt in doubtful([scope.source]) if scope.holds(doubt.places[0][0])]
+    if not has_pragmas(scope.source):
+        return doubts
     wishes, bound = of_source(scope.source)
-    return [wrong for wish in wishes if wish.scope == scope and (wrong := misnamed(wish, bound))]
+    return [*[wrong for wish in wishes if wish.scope == scope and (wrong := misnamed(wish, bound))], *doubts]
 
 
 def bindings(form: syntax.TopLevel) -> Iterator[Bound]:

@@ -33,6 +33,7 @@ from nessie.cudagen.cuda.operators import (
 )
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import (
+    PLACES,
     WARP,
     Atomic,
     Barrier,
@@ -103,6 +104,9 @@ def printed(module: Module, printer: Callable[..., FunctionPrinter]) -> Doc:
     named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
     in_common = arrays_in_common(functions)
     printers = [printer(f, {g.name: g for g in functions}, named, in_common[f.name]) for f in functions]
+    shaped = {phase.function: phase.shape.most_threads for plan in module.plans for phase in plan.phases if phase.shape}
+    for made in printers:
+        made.most_threads = shaped.get(made.function.name, 0)
     bodies = [printer.show() for printer in printers]
     prototypes = [line for at, p in enumerate(printers) if p.function.kind == "device"
                   for line in p.prototype(any(p.function.name in called(q.function.body) for q in printers[:at]))]
@@ -124,6 +128,7 @@ class FunctionPrinter:
     `in_common`: its arrays that other threads change or look at meanwhile."""
     begins = " {"
     opens, closes = " {", "}"                   # a loop's body
+    most_threads = 0                            # of a block, where the launch has a shape
 
     def __init__(self, function: Function, functions: dict[str, Function], named: dict[str, str],
                  in_common: set[str]) -> None:
@@ -165,8 +170,10 @@ class FunctionPrinter:
         return text + ")"
 
     def bounds(self) -> str:
-        """How few registers compilers should do with: where a block has a tile in shared memory, so few that BLOCKS
-        run at a time."""
+        """How few registers compilers should do with: so few that a block of the launch's shape can run; or, where it
+        has a tile in shared memory, that BLOCKS run at a time."""
+        if self.most_threads:
+            return f" __launch_bounds__({self.most_threads})"
         shared = sum([DTYPES[s.type].itemsize * s.size for s in self.function.body if isinstance(s, Shared)])
         return f" __launch_bounds__({THREADS}, {BLOCKS})" if shared >= TILE else ""
 
@@ -325,8 +332,9 @@ class FunctionPrinter:
         match exp:
             case Const(value, type_):
                 return constant(value, type_)
-            case Name(name) if name in SPECIAL_BITS:
-                return Piece(f"(long long){name}.x", "int", UNARY, SPECIAL_BITS[name])
+            case Name(name) if name in PLACES:
+                what, _, direction = name.partition("_")
+                return Piece(f"(long long){what}.{direction or 'x'}", "int", UNARY, SPECIAL_BITS[what])
             case Name(name) if name in self.singles:
                 return as_double(self.names[name])
             case Name(name):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.base.source import Unsupported, user_span
+from nessie.base.source import NessieError, Unsupported, user_span
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cuda.driver import Driver, Values
 from nessie.cudagen.cuda.link import GpuProgram
@@ -28,9 +28,10 @@ from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Arr
 from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function, size_text, take
 from nessie.cudagen.host.memory import Block
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult
+from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult, Shape
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu.layout import scalar
+from nessie.lambda_cu.mappings.levels import beyond
 from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
 MOST_BLOCKS = 2**31 - 1         # of a launch
@@ -188,6 +189,7 @@ class PreparedPhase:
     blocks: Size | None
     counts: bool
     fails: bool                 # it may record a failure
+    shape: tuple[Size, ...] = ()            # of a launch that has one: three numbers of blocks, three of threads
 
 
 class GpuLauncher(Launcher):
@@ -214,7 +216,10 @@ class GpuLauncher(Launcher):
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
                  *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
         return PreparedPhase(tuple(taken), phase.function, packed(phase.arguments, self.slots, format_),
-                             self.chunks(phase), any(map(reads_cells, sizes)), fails)
+                             self.chunks(phase), any(map(reads_cells, sizes)), fails, self.shape(phase.shape))
+
+    def shape(self, shape: Shape | None) -> tuple[Size, ...]:
+        return tuple([size_function(size, self.slots) for size in (*shape.grid, *shape.block)]) if shape else ()
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words = [a.buffer.address if isinstance(a, Array) else ord(a) if isinstance(a, str) else a for a in arguments]
@@ -277,12 +282,32 @@ class GpuLauncher(Launcher):
             elif buffer.copy is not None and words[buffer.slot] != words[buffer.copy] and array.length:
                 size = arguments[buffer.copy].length * DTYPES[buffer.base].itemsize
                 device.driver.copy(array.buffer.address, words[buffer.copy], size)
+        if step.shape:
+            self.run_shaped(step, device, words, counts)
+            return
         blocks = 1 if step.blocks is None else step.blocks(words, counts)
         if blocks > MOST_BLOCKS:
             raise self.too_long(blocks)
         if blocks:
             device.unread |= step.fails
             device.driver.launch(device.functions[step.function], blocks, step.arguments(words, counts))
+
+    def run_shaped(self, step: PreparedPhase, device: Gpu, words: list[Any], counts: list[int]) -> None:
+        """A launch of blocks in three directions, which a mapping wants."""
+        x, y, z, *block = [size(words, counts) for size in step.shape]
+        grid, threads = (x, y, z), (block[0], block[1], block[2])
+        if 0 in (*grid, *threads):
+            return
+        if over := beyond(grid, threads):
+            raise self.too_large(over)
+        device.unread |= step.fails
+        device.driver.launch(device.functions[step.function], grid, step.arguments(words, counts), threads)
+
+    def too_large(self, over: str) -> NessieError:
+        span, kernel = user_span(self.plan.origin), self.plan.name
+        by = f"{kernel}'s mapping does not fit these sizes"
+        return NessieError(f"{by}: {over}", *([(span, "")] if span else []),
+                           hint="nessie explain tells the mapping; --map NAME=none is the walk without one")
 
     def too_long(self, blocks: int) -> Unsupported:
         span = user_span(self.plan.origin)

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nessie.cudagen.loops.plan import THREADS, Directions
 from nessie.lambda_cu.running.default_depths import Costs
 
 Values = np.ndarray[Any, Any]
@@ -39,8 +40,9 @@ class Driver(Protocol):
     def load(self, text: str, names: Sequence[str]) -> Mapping[str, Any]:
         """The kernels of these names of a text in CUDA, to be launched."""
 
-    def launch(self, function: Any, blocks: int, arguments: bytes) -> None:
-        """A kernel on so many blocks of plan.THREADS threads; its arguments as a C struct of its parameters."""
+    def launch(self, function: Any, blocks: int | Directions, arguments: bytes,
+               threads: int | Directions = THREADS) -> None:
+        """A kernel on so many blocks of so many threads; its arguments as a C struct of its parameters."""
 
     def synchronise(self) -> None:
         """All is done that was asked for."""

@@ -55,9 +55,9 @@ The kernels are those of `nessie compile ... --emit fused --target cuda`, which 
 between them. Without --target, that prints the program as the CPU has it, whose kernels have other numbers:
 what is flattened, and what is worth fusing, depends on the target.
 
-int is long long, float double, bool one byte, char an int (its code). Each launch has {THREADS} threads a block
-and no dynamic shared memory; one of 0 blocks is left out. Arrays hold anything at first, unless it is said
-otherwise.
+int is long long, float double, bool one byte, char an int (its code). A launch has {THREADS} threads a block,
+or as many as it shows, and no dynamic shared memory; one of 0 blocks or threads is left out. Arrays hold anything
+at first, unless it is said otherwise.
 
 errors: {len(ERROR_WORDS)} words of 8 bytes, which all kernels of a run share.
   [0]       2^63 - 1 at first; a check that fails puts the least (its number) * 2^{INDEX_BITS} + (index) there
@@ -145,7 +145,7 @@ def launches(plan: Plan, functions: Functions) -> Iterator[str]:
 
 def launched(phase: Phase, function: loops.Function) -> Iterator[str]:
     given = ", ".join(map(show_exp, phase.arguments))
-    call = f"{phase.function}<<<{blocks(phase)}, {THREADS}>>>({given})"
+    call = f"{phase.function}<<<{blocks(phase)}>>>({given})"
     yield from wrap(call, RULE, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
     shared = sum(s.size * DTYPES[s.type].itemsize for s in function.body if isinstance(s, loops.Shared))
     if shared:
@@ -153,13 +153,16 @@ def launched(phase: Phase, function: loops.Function) -> Iterator[str]:
 
 
 def blocks(phase: Phase) -> str:
-    return "1" if phase.chunks is None else show_exp(phase.chunks)
+    """The blocks, and the threads of each."""
+    if phase.shape is not None:
+        return ", ".join([f"({', '.join(map(show_exp, sizes))})" for sizes in (phase.shape.grid, phase.shape.block)])
+    return f"{'1' if phase.chunks is None else show_exp(phase.chunks)}, {THREADS}"
 
 
 def repeated(phases: Sequence[Phase]) -> tuple[int, int]:
     """The number of phases in a repetition, and of repetitions: the shortest that are done again, else the first,
     once."""
-    names = [(phase.function, phase.chunks) for phase in phases]
+    names = [(phase.function, phase.chunks, phase.shape) for phase in phases]
     for length in range(1, len(names) // 2 + 1):
         times = 1
         while names[length * times:length * (times + 1)] == names[:length]:
@@ -206,6 +209,8 @@ def arguments(plan: Plan, functions: Functions) -> Iterator[tuple[str, str]]:
 def sizes_of(phase: Phase) -> Iterator[loops.Exp]:
     yield from (buffer.size for buffer in phase.buffers)
     yield from () if phase.chunks is None else (phase.chunks,)
+    yield from () if phase.shape is None else (*phase.shape.grid, *phase.shape.block)
+    yield from (argument for argument in phase.arguments if phase.shape and not isinstance(argument, loops.Name))
 
 
 def shown_names(plan: Plan) -> Iterator[str]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import Origin
@@ -24,8 +25,8 @@ COUNTS = ("counted_before", "counted_more")
 # Names that skeletons give to what they add to a function.
 RESERVED = frozenset({"failed", "errors", "interrupt", "cells", "cells_float", "cells_bool", "cells_char", "ends",
                       TICKETS, EPOCH, *COUNTS, *loops.CHUNK_RANGE, *loops.NESTING, loops.FRAME,
-                      "blockIdx", "blockDim", "gridDim", "threadIdx"})
-NOTHING: Mapping[str, str] = {}
+                      *loops.PLACES})
+NOTHING: Mapping[str, Any] = {}
 ODD = re.compile("[^A-Za-z0-9_]")
 
 

@@ -55,6 +55,7 @@ from nessie.cudagen.loops.nodes import (
     Vote,
     While,
 )
+from nessie.cudagen.loops.plan import Directions, in_directions
 
 APART = 1 << 48                         # bytes between arrays, as distances have it
 
@@ -109,20 +110,31 @@ def run(module: Module, name: str, arguments: Sequence[Any], counts: Counts | No
             return results
 
 
-def launch(module: Module, name: str, arguments: Sequence[Any], blocks: int, threads: int,
+def launch(module: Module, name: str, arguments: Sequence[Any], blocks: int | Directions, threads: int | Directions,
            counts: Counts | None = None, order: Random | None = None) -> None:
-    """Runs a cuda function on blocks * threads threads."""
+    """Runs a cuda function on so many blocks of so many threads, perhaps in the directions x, y, z."""
     machine = Machine(module, counts if counts is not None else Counts())
     function = machine.functions[name]
     frame = machine.arguments(function, arguments)
-    grid = [Block(machine, function, frame, {"blockIdx": b, "blockDim": threads, "gridDim": blocks}, threads)
-            for b in range(blocks)]
+    shape, of_all = in_directions(threads), in_directions(blocks)
+    sizes = {**named("blockDim", shape), **named("gridDim", of_all)}
+    grid = [Block(machine, function, frame, {**sizes, **named("blockIdx", at)}, shape) for at in places(of_all)]
     while any(block.live for block in grid):
         progress = False
         for block in shuffled(grid, order):
             progress |= block.step(order)
         if not progress:
             raise LoopsError("the threads of a block wait at different places, or some have ended")
+
+
+def places(sizes: Directions) -> list[Directions]:
+    """All places of a grid or a block, of which x changes first."""
+    return [(x, y, z) for z in range(sizes[2]) for y in range(sizes[1]) for x in range(sizes[0])]
+
+
+def named(what: str, numbers: Directions) -> dict[str, int]:
+    """The numbers by their special names."""
+    return {f"{what}{direction}": number for direction, number in zip(("", "_y", "_z"), numbers, strict=True)}
 
 
 def shared_memory(function: Function) -> Frame:
@@ -136,12 +148,13 @@ def shuffled(items: Sequence[Any], order: Random | None) -> Sequence[Any]:
 class Block:
     """The threads of one block, each with what it waits for and what it is told when it goes on."""
 
-    def __init__(self, machine: Machine, function: Function, frame: Frame, place: dict[str, int], threads: int) -> None:
-        shared = shared_memory(function)
-        self.threads: list[Thread] = [machine.call(function, {**frame, **shared, **place, "threadIdx": t})
-                                      for t in range(threads)]
-        self.waits: list[Wait | None] = [TURN] * threads            # None: the thread has ended
-        self.told: list[Any] = [None] * threads
+    def __init__(self, machine: Machine, function: Function, frame: Frame, place: dict[str, int],
+                 threads: Directions) -> None:
+        shared, at = shared_memory(function), places(threads)
+        self.threads: list[Thread] = [machine.call(function, {**frame, **shared, **place, **named("threadIdx", t)})
+                                      for t in at]
+        self.waits: list[Wait | None] = [TURN] * len(at)            # None: the thread has ended
+        self.told: list[Any] = [None] * len(at)
 
     @property
     def live(self) -> bool:

@@ -69,8 +69,9 @@ class Const:
 
 @dataclass(frozen=True)
 class Name:
-    """A parameter, a Let or Var, a loop index, or an int: (in 'cuda') blockIdx, blockDim, gridDim, threadIdx; (in the
-    others) FRAME, the address of what the running function has on the stack, which grows downwards."""
+    """A parameter, a Let or Var, a loop index, or an int: (in 'cuda') blockIdx, blockDim, gridDim, threadIdx, of the
+    direction x, and blockIdx_y, threadIdx_z and so on of the others (PLACES); (in the others) FRAME, the address of
+    what the running function has on the stack, which grows downwards."""
     name: str
 
 
@@ -264,6 +265,8 @@ Stmt = (Let | Var | Set | Store | Shared | Part | Prefetch | For | While | If | 
         | Return)
 
 
+PLACES = tuple([f"{what}{direction}" for what in ("blockIdx", "blockDim", "gridDim", "threadIdx")
+                for direction in ("", "_y", "_z")])
 FRAME = "frame_address"
 NESTING = ("calls_left", "stack_end")               # how many calls may nest, and down to which address: of recursion
 CHUNK_RANGE = ("first_chunk", "last_chunk")          # from the first to before the last

@@ -10,7 +10,8 @@ one function, for all its chunks at once or once:
                                                          in k chains, chunk c in chain c * k / chunks, each in order
     once      f(arguments)
 
-On the GPU `chunks` is the number of blocks (once: one), each of THREADS threads, and functions take no chunk range.
+On the GPU `chunks` is the number of blocks (once: one), each of THREADS threads, and functions take no chunk range. A
+phase with a `shape` says instead how many blocks there are, and threads of each, in three directions.
 
 Chunks depend on sizes alone, never on the number of threads, so results have the same bits on 1 and on 64.
 
@@ -25,6 +26,8 @@ Invariants (checked by cudagen.loops.plan_check):
     EPOCH or a size.
     Types agree, but ints and floats, of 8 bytes both, may be taken for each other in arrays, and cells for anything;
   - what a function writes is no array of the plan's parameters, and is passed once, but for the cells;
+  - a phase with a shape is of a function of kind 'cuda', is called once, and has three sizes for blocks and for
+    threads;
   - sizes are ints, int parameters, WORKERS, cells that an earlier phase stores an int in, and + - * / min max of sizes;
   - a result names a buffer, or a cell that a phase stores a value of its type in; so does a result's last element; a
     buffer's fill is of its type;
@@ -37,6 +40,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from math import prod
 
 from nessie.base.located import Located
 from nessie.base.records import dataclass
@@ -44,7 +48,9 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.walk import called
 
 THREADS = 256                        # of a block on the GPU
+MOST_THREADS = 1024                  # of one whose launch has a shape
 ONE = loops.Const(1, "int")
+Directions = tuple[int, int, int]                    # x, y, z
 TICKETS = "tickets"                                 # of the GPU's launches, each of which begins and ends with 0 there
 SHARED = ("cells", "errors", "interrupt", TICKETS)  # arrays that every launch has besides its own
 WORKERS = "workers"                                 # a scalar that every launch has: threads that run chunks at a time
@@ -77,10 +83,25 @@ class Buffer:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """Sizes: the blocks of a launch, and the threads of each, in the directions x, y, z. Where one is 0 nothing is
+    launched."""
+    grid: tuple[loops.Exp, ...]
+    block: tuple[loops.Exp, ...]
+
+    @property
+    def most_threads(self) -> int:
+        """The most threads that a block can have."""
+        known = [size.value for size in self.block if isinstance(size, loops.Const)]
+        return prod(map(int, known)) if len(known) == len(self.block) else MOST_THREADS
+
+
+@dataclass(frozen=True)
 class Phase:
     """`function` is in the module; `arguments` are its parameters after the chunk range: Names of the kernel's
     parameters, of buffers, of SHARED, or, on the GPU, sizes. `chunks` None: called once; 0: not at all. `in_order`, of
-    a function in chunks: each comes after those before it; with `chains`, those of its chain."""
+    a function in chunks: each comes after those before it; with `chains`, those of its chain. `shape`, of a function
+    that is called once on the GPU: its blocks and threads."""
     function: str
     arguments: tuple[loops.Exp, ...]
     chunks: loops.Exp | None
@@ -88,6 +109,7 @@ class Phase:
     library: bool = False            # `function` is one of the target's own library kernels (sort)
     in_order: bool = False
     chains: loops.Exp | None = None
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +151,11 @@ class Plan(Located):
     cells: int
     elements: loops.Exp = ONE
     alone: Alone | None = None
+
+
+def in_directions(number: int | Directions) -> Directions:
+    """So many blocks or threads in the direction x, unless it says how many in each."""
+    return (number, 1, 1) if isinstance(number, int) else number
 
 
 def replacing(plan: Plan) -> dict[str, str]:

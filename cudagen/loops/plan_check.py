@@ -20,6 +20,7 @@ from nessie.cudagen.loops.plan import (
     Plan,
     Result,
     ScalarResult,
+    Shape,
 )
 from nessie.cudagen.loops.typing import SPECIAL, constant_type, require, want
 from nessie.cudagen.loops.walk import statements
@@ -107,7 +108,7 @@ class PlanCheck:
 
     def bind(self, name: str, base: str, names: dict[str, str]) -> None:
         require(IDENTIFIER.match(name) is not None, f"{name!r} is no identifier")
-        require(name not in SHARED + SPECIAL, f"{name} is a special name, it cannot be bound")
+        require(name not in (*SHARED, *SPECIAL), f"{name} is a special name, it cannot be bound")
         require(name not in self.scalars and name not in self.arrays, f"{name} is bound twice")
         names[name] = base
 
@@ -121,6 +122,8 @@ class PlanCheck:
             self.buffer(buffer)
         if phase.chunks is not None:
             self.size(phase.chunks, "the number of chunks")
+        if phase.shape is not None:
+            self.shape(phase.shape, phase)
         if phase.library:
             self.library(phase)
             return
@@ -138,6 +141,14 @@ class PlanCheck:
             self.size(phase.chains, "the number of chains")
         self.arguments(phase, function.parameters[first:], function.kind)
         self.stored.update(self.stores(phase, function, first))
+
+    def shape(self, shape: Shape, phase: Phase) -> None:
+        self.kind("cuda")
+        require(phase.chunks is None, "a function whose launch has a shape is called once")
+        for what, sizes in (("blocks", shape.grid), ("threads", shape.block)):
+            require(len(sizes) == 3, f"a launch has three numbers of {what}")
+            for size in sizes:
+                self.size(size, f"the number of {what}")
 
     def kind(self, kind: str) -> None:
         self.kinds.add(kind)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from nessie.cudagen.loops.parser import Parser
-from nessie.cudagen.loops.plan import Alone, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
+from nessie.cudagen.loops.plan import Alone, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult, Shape
 from nessie.cudagen.loops.printer import ELEMENTS
 
 
@@ -52,7 +52,8 @@ def phase_(parser: Parser) -> Phase:
     tokens.expect("(")
     arguments = tokens.listed(parser.expression, ")")
     chunks = None
-    if not tokens.accept("once"):
+    shape = shape_(parser) if tokens.accept("grid") else None
+    if shape is None and not tokens.accept("once"):
         tokens.expect("chunks")
         chunks = parser.expression()
     in_order = bool(tokens.accept("in")) and bool(tokens.expect("order"))
@@ -62,7 +63,16 @@ def phase_(parser: Parser) -> Phase:
         tokens.expect("{")
         while not tokens.accept("}"):
             buffers.append(buffer_(parser))
-    return tokens.mark(start, Phase(function, arguments, chunks, tuple(buffers), library, in_order, chains))
+    return tokens.mark(start, Phase(function, arguments, chunks, tuple(buffers), library, in_order, chains, shape))
+
+
+def shape_(parser: Parser) -> Shape:
+    tokens = parser.tokens
+    tokens.expect("(")
+    grid = tokens.listed(parser.expression, ")")
+    tokens.expect("block")
+    tokens.expect("(")
+    return Shape(grid, tokens.listed(parser.expression, ")"))
 
 
 def buffer_(parser: Parser) -> Buffer:

@@ -89,6 +89,9 @@ def show_input(parameter: Input) -> str:
 def phase_lines(phase: Phase) -> Iterator[str]:
     call = f"{word(phase.function)}({', '.join(map(show_exp, phase.arguments))})"
     times = "once" if phase.chunks is None else f"chunks {show_exp(phase.chunks)}{' in order' * phase.in_order}"
+    if phase.shape is not None:
+        grid, block = [", ".join(map(show_exp, sizes)) for sizes in (phase.shape.grid, phase.shape.block)]
+        times = f"grid ({grid}) block ({block})"
     if phase.chains is not None:
         times += f" by {show_exp(phase.chains)}"
     yield f"  {'library' if phase.library else 'phase'} {call} {times}{' {' if phase.buffers else ';'}"

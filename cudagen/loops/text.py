@@ -2,6 +2,7 @@
 
     plan        plan name(int n, float[n] xs) { cells 2; elements e; alone p of e; phases, then results }
     phase       phase function(e, e) chunks e { buffer float ys[e]; buffer int zs[e] = 0; }       or `once`; or `;`
+                phase function(e, e) grid (e, e, e) block (e, e, e);                 blocks, and threads of each
                 ... { buffer int zs[e] copy xs; buffer int status[e] kept; }
                 library function(xs, ys) once;                        a function of the target's own
     result      result float x = cells[0];   result ys;   result ys[e];         e: how many elements of it

@@ -8,10 +8,10 @@ from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.base.widths import wide
-from nessie.cudagen.loops.nodes import FRAME, TEAMS, Const, Distance, Exp, Load, Name, Op, Peers, Shuffle, Vote
+from nessie.cudagen.loops.nodes import FRAME, PLACES, TEAMS, Const, Distance, Exp, Load, Name, Op, Peers, Shuffle, Vote
 from nessie.lambda_cu.ops import result_type
 
-SPECIAL = ("blockIdx", "blockDim", "gridDim", "threadIdx", FRAME)
+SPECIAL = (*PLACES, FRAME)
 
 
 @dataclass

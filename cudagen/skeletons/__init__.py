@@ -13,6 +13,7 @@
 
     cpu/            walk, order
     cuda/           walk, order
+    mapped/         walks by mappings, of GPUs
     owners/         the GPU's walk by owners of segments
     apart/          host functions that one thread of the CPU runs
 """

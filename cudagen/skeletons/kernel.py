@@ -1,18 +1,18 @@
 """A kernel's plan while it is made: functions, phases, cells, and the expressions for sizes that the host evaluates."""
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.widths import WIDE
-from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
+from nessie.cudagen.kernels.code import NOTHING, Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables, apply
 from nessie.cudagen.kernels.walk import UNIT, Walk, using
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import CELL_STRIDE, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult
+from nessie.cudagen.loops.plan import CELL_STRIDE, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult, Shape
 from nessie.cudagen.skeletons.chunks import CHUNK_RANGE_PARAMETERS, Chunks
 from nessie.cudagen.skeletons.elements import Sweep, kept_of, written
 from nessie.cudagen.skeletons.states import State
@@ -57,14 +57,16 @@ class Kernel:
                      self.chunks is None)
 
     def phase(self, use: str, code: Code, chunks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
-              kind: str = "host", about: str = "", in_order: bool = False, chains: loops.Exp | None = None) -> None:
+              kind: str = "host", about: str = "", in_order: bool = False, chains: loops.Exp | None = None,
+              shape: Shape | None = None, given: Mapping[str, loops.Exp] = NOTHING) -> None:
+        """`given`: the sizes that parameters of these names are."""
         name = f"{identifier(self.walk.kernel.name)}_{use}"
         first = CHUNK_RANGE_PARAMETERS if kind == "host" and chunks is not None else ()
         function = replace(code.function(name, first, kind, self.walk.kernel.origin), about=about)
         self.functions.append(function)
-        arguments = tuple(loops.Name("cells" if p.name in CELLS.values() else p.name)
-                          for p in function.parameters[len(first):])
-        self.phases.append(Phase(name, arguments, chunks, buffers, in_order=in_order, chains=chains))
+        arguments = tuple([given.get(p.name) or loops.Name("cells" if p.name in CELLS.values() else p.name)
+                           for p in function.parameters[len(first):]])
+        self.phases.append(Phase(name, arguments, chunks, buffers, in_order=in_order, chains=chains, shape=shape))
 
     def module(self, results: tuple[Result, ...], elements: loops.Exp) -> Module:
         """The functions, and the plan that launches them."""

@@ -11,5 +11,6 @@
     shown           a mapping of a space for readers
     certificate     each index is walked once, and no other: by walking small sizes
     owners          how owners of segments walk them, and what they cannot
+    kernels         which mappings may walk a kernel, and why not
     own_row         proofs that an index lies in the own row
 """

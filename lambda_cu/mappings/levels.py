@@ -37,11 +37,6 @@ LEVELS = {level.name: level for level in TABLE}
 OWNERS = ("block", "warp", "sub8", "sub4", "thread")        # what can hold a whole segment, on a GPU
 
 
-def levels_of(target: str) -> tuple[str, ...]:
-    """Return the levels that a target has, the outermost first."""
-    return tuple([level.name for level in TABLE if target in level.targets])
-
-
 @dataclass(frozen=True)
 class Limits:
     """What a launch may have: blocks in each direction x, y, z; threads of a block likewise, and in all."""

@@ -105,4 +105,3 @@ Top = GridBlock | Levels
 Mapping = Strategy | Top
 COMBINATORS: tuple[type[Combinator], ...] = get_args(Combinator)
 STRATEGIES = ("Jing", "JingExt", "FoldAll", "auto", "none")
-LEVELS = ("grid", "block", "warp", "sub8", "sub4", "lane", "threads", "thread", "serial")

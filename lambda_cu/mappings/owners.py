@@ -22,13 +22,14 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.levels import LEVELS, OWNERS
 from nessie.lambda_cu.mappings.own_row import Index, in_own_row, indices, segment_of
 from nessie.lambda_cu.parts import INDEX_THUNKS, THUNKS, subexpressions
 from nessie.lambda_cu.scope import calls_in
 from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.typing import require
 
-LANES = {"block": 256, "warp": 32, "sub8": 8, "sub4": 4, "thread": 1}       # of an owner on a GPU
+LANES = {owner: LEVELS[owner].size for owner in OWNERS}         # of an owner on a GPU
 ELEMENT, SURVIVOR, SEGMENT, ONCE = "element", "survivor", "segment", "once"
 
 
@@ -53,16 +54,24 @@ class Owned:
                         if place in (ELEMENT, SURVIVOR)], default=-1)
 
 
+def by_owner(level: str) -> maps.Levels:
+    """Return the mapping by which this level holds segments."""
+    return maps.Levels((level, "serial" if level == "thread" else "lane"), maps.Gen())
+
+
+def is_of_owners(by: maps.Mapping | None) -> bool:
+    """Does the mapping let somebody hold segments? That it cannot is no mistake in its form."""
+    match by:
+        case maps.Levels((level, "lane"), maps.Gen()):
+            return level in (*OWNERS, "grid")
+        case maps.Levels((level, "serial"), maps.Gen()):
+            return level in OWNERS
+    return False
+
+
 def by_owners(kernel: ir.Kernel) -> bool:
     """Is this a kernel whose segments have owners?"""
-    return (isinstance(kernel.by, maps.Levels) and kernel.by.of == maps.Gen() and len(kernel.by.levels) == 2
-            and kernel.by.levels[0] in (*LANES, "grid") and any(segmented(kernel)))
-
-
-def check_owners(kernel: ir.Kernel) -> None:
-    """Raise IllFormed, with the reason, where a kernel says that owners hold its segments, and they cannot."""
-    if by_owners(kernel):
-        owned(kernel)
+    return is_of_owners(kernel.by) and any(segmented(kernel))
 
 
 def in_one_sweep(kernel: ir.Kernel) -> bool:
@@ -81,10 +90,10 @@ def segmented(kernel: ir.Kernel) -> Iterator[ir.Segmented]:
 def owned(kernel: ir.Kernel) -> Owned:
     """The way the kernel is walked; IllFormed, with the reason, where its segments cannot be held so."""
     assert isinstance(kernel.by, maps.Levels)
-    owner, walk = kernel.by.levels
+    owner, _ = kernel.by.levels
     require(owner != "grid", "a grid holds no segment: its blocks meet only where a launch ends")
-    require(walk == ("serial" if owner == "thread" else "lane"),
-            f"the elements of a {owner}'s segment are walked by {'serial' if owner == 'thread' else 'lane'}")
+    wanted = by_owner(owner)
+    require(kernel.by == wanted, f"the elements of a {owner}'s segment are walked by {wanted.levels[1]}")
     return Walked(kernel, LANES[owner]).owned
 
 

@@ -8,7 +8,6 @@ from nessie.lambda_cu.mappings.combinators import Unmappable
 
 MOST_OF_JING = 5
 THREADS = 256                   # of FoldAll's blocks
-LONGEST_ROW = 2 ** 31 - 1       # blocks in a row of the grid
 
 
 def mapping_of(strategy: maps.Strategy, space: Space) -> maps.Top | None:

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
 
-from nessie.base.source import Source, Span
+from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
 from nessie.base.text.places import Places
 from nessie.base.text.tokens import Token, Tokens
 from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.levels import LEVELS
 
 T = TypeVar("T")
 
@@ -45,6 +46,20 @@ def parse_mapping(text: str | Source, places: Places | None = None) -> maps.Mapp
     found = mapping(tokens)
     tokens.finish()
     return found
+
+
+def parse_part(text: Span, places: Places | None = None) -> maps.Mapping:
+    """The same of a part of a text, where errors show their places."""
+    try:
+        return parse_mapping(Source("mapping", text.source.text[text.start:text.end]), places)
+    except NessieError as wrong:
+        raise NessieError(wrong.message, *[(inside(text, span), label) for span, label in wrong.places],
+                          hint=wrong.hint) from None
+
+
+def inside(text: Span, part: Span) -> Span:
+    """The place in the text's source of what has this place in the text by itself."""
+    return Span(text.source, text.start + part.start, text.start + part.end)
 
 
 def mapping(tokens: Tokens) -> maps.Mapping:
@@ -82,9 +97,9 @@ def named(tokens: Tokens, start: Token, part: T) -> T:
 
 
 def level(tokens: Tokens) -> str:
-    if tokens.at(*maps.LEVELS):
+    if tokens.at(*LEVELS):
         return tokens.take().text
-    unknown(tokens, "a level", maps.LEVELS)
+    unknown(tokens, "a level", tuple(LEVELS))
 
 
 def inner(tokens: Tokens) -> maps.Inner:

@@ -31,6 +31,7 @@ def check(options: argparse.Namespace) -> int:
 
 def check_nesl(source: Source, widths: Widths) -> int:
     from nessie.library import library
+    from nessie.pragmas import doubtful as doubtful_pragmas
     from nessie.pragmas import mistakes
     from nessie.syntax import nodes as syntax
     from nessie.syntax.parse import forms
@@ -53,7 +54,7 @@ def check_nesl(source: Source, widths: Widths) -> int:
     for mistake in mistakes(sources):
         complain(mistake)
         status = FAILED
-    warn(doubt.told() for doubt in doubtful)
+    warn(doubt.told() for doubt in (*doubtful_pragmas(sources), *doubtful))
     return status
 
 
@@ -175,13 +176,14 @@ def job_for(job: pipeline.Job, options: argparse.Namespace, found: Written) -> p
 def warn_of(found: Written) -> None:
     """Warn of doubtful parts of a program and of the files that it loads; and of pragmas with wrong names, in forms
     that were not compiled (otherwise they are errors)."""
-    from nessie.pragmas import mistakes
+    from nessie.pragmas import doubtful, mistakes
     from nessie.typing.advice.hints import doubts
     if found.syntax is not None:
         forms = found.syntax.forms
         spans = [span for form in forms if (span := getattr(form, "span", None))]
         sources = dict.fromkeys([found.source, *(span.source for span in spans)])
-        warn(said.told() for said in (*mistakes(sources), *(doubt for form in forms for doubt in doubts(form))))
+        more = [doubt for form in forms for doubt in doubts(form)]
+        warn(said.told() for said in (*mistakes(sources), *doubtful(sources), *more))
 
 
 def map_(options: argparse.Namespace) -> int:

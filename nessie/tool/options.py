@@ -106,8 +106,12 @@ def widths_of(options: argparse.Namespace) -> Widths:
 
 
 def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
-    return tuple([Wish(kind, *names) for kind, given in ((FUSE, options.fuse_edge), (CUT, options.cut),
-                                                         (LEVEL, options.level)) for names in given])
+    plain = [Wish(kind, *names) for kind, given in ((FUSE, options.fuse_edge), (CUT, options.cut),
+                                                    (LEVEL, options.level)) for names in given]
+    if not options.map:
+        return tuple(plain)
+    from nessie.schedule.wishes.asked import asked  # reads mappings, which few ask for
+    return (*plain, *[wish for text in options.map for wish in asked(text)])
 
 
 def machine_of(options: argparse.Namespace) -> Any:

@@ -54,7 +54,7 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
             nodes.append(opaque_node(step, spaces))
         else:
             uses, fails = uses_of(step.bind.soac, types, spaces.made), scope.soac_can_fail(step.bind.soac, failing)
-            node = with_owner(node_of(step.name, step.bind, uses, spaces, types, fails), step.bind, step.by)
+            node = with_mapping(node_of(step.name, step.bind, uses, spaces, types, fails), step.bind, step.by)
             work = work_of(node, step.bind)
             nodes.append(replace(node, light=work is not None and not work[1], work=None if fails else work,
                                  into=written_over(step.bind, region.over)))
@@ -71,21 +71,19 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
                  typed, tuple(nodes), order_edges(nodes), outputs, pieces=region.pieces)
 
 
-def with_owner(node: Node, bind: ir.Bind, by: Mapped | None) -> Node:
-    """The node as its segments' owner walks it, if they have one."""
-    if not owned_by(bind, by):
+def with_mapping(node: Node, bind: ir.Bind, by: Mapped | None) -> Node:
+    """The node as it is walked by this mapping, if there is one; perhaps by an owner for its segment."""
+    if by is None:
         return node
+    if not by_owners(ir.Kernel("", (), (bind,), (), by)):
+        return replace(node, by=show_mapping(by))
     root = scope.space_of(bind.soac)
     assert isinstance(root, ir.Segmented)
     apart = {index.array for thunk in INDEX_THUNKS.of(bind.soac) for index in indices(thunk.body)
              if not (in_own_row(index, thunk.params, root) or index.exp == segment_of(thunk.params))}
     rows = [use.name for use in node.uses if use.mode == GATHER and use.name not in apart]
     passed = {name for thunk in THUNKS.of(bind.soac) for name in scope.passed(thunk.body)}
-    return replace(node, by=show_mapping(by) if by else "", rows=tuple([name for name in rows if name not in passed]))
-
-
-def owned_by(bind: ir.Bind, by: Mapped | None) -> bool:
-    return by is not None and by_owners(ir.Kernel("", (), (bind,), (), by))
+    return replace(node, by=show_mapping(by), rows=tuple([name for name in rows if name not in passed]))
 
 
 def written_over(bind: ir.Bind, over: Mapping[str, Collection[str]]) -> tuple[str, ...]:
@@ -234,7 +232,7 @@ def with_twins(nodes: list[Node]) -> list[Node]:
                 readers.setdefault(maker[use.name], []).append(k)
     for k in reversed(range(len(nodes))):
         node = result[k]
-        if node.op != "MAP" or pdg.segments_of(node.space) is not None:
+        if node.op != "MAP" or node.by or pdg.segments_of(node.space) is not None:
             continue
         spaces = {result[reader].space for reader in readers.get(k, ())}
         segmented = {space for space in spaces if pdg.segments_of(space) is not None}

@@ -112,8 +112,8 @@ class Node(Located):
     record an error. `serial`: a later element's write wins, so one thread walks them all, in order. `light`: a MAP of
     few operations, which reads arrays as they come. `work`: the number of operations and of functions per element, for
     a MAP so cheap that its readers may compute it again. `into`: arrays that nobody needs after this write, which goes
-    on in their memory. `by`: the text of the mapping that says who owns its segments; `rows`: arrays that it then reads
-    at other places of the own row, and at none outside."""
+    on in their memory. `by`: the text of the mapping that walks it; `rows`: arrays that it reads, where its segments
+    have owners, at other places of the own row, and at none outside."""
     name: str
     op: str
     space: Space

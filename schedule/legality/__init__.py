@@ -1,7 +1,7 @@
 """Decides which clusters of nodes may be kernels.
 
     fusible         the pairs of nodes that may share a kernel, and the reasons why others may not
-    owners          the same of nodes whose segments have owners
+    mapped          the same of nodes that have a mapping
     sharing         the rules by which two nodes share a walk
     blocks          nodes that the user wants together
     cliques         nodes of which no two may be together

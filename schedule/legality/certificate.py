@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from nessie.lambda_cu.mappings.owners import is_of_owners
+from nessie.lambda_cu.mappings.text import parse_mapping
 from nessie.schedule.graph.nodes import Elements, Flat, Graph, Node, Size, Space, Survivors, Unit
 
 BEFORE, AFTER, SEGMENT_START, SEGMENT_END, KERNEL_END = range(5)
@@ -77,8 +79,10 @@ def one_pass(graph: Graph, members: Collection[str]) -> bool:
     nodes = [node for node in graph.nodes if node.name in members]
     if len(nodes) == 1:
         return True
-    if any(node.by for node in nodes):
-        return one_owner(nodes)
+    mappings = {node.by for node in nodes if node.by}
+    if mappings:
+        held = [is_of_owners(parse_mapping(by)) for by in mappings]
+        return len(held) == 1 and (one_owner(nodes) if held[0] else any_order(nodes))
     if any(node.op in ("HOST", "ORDER") for node in nodes):
         return False
     roots = dict.fromkeys(node.space for node in nodes if node.space != Unit()) or (Unit(),)
@@ -90,8 +94,7 @@ def one_owner(nodes: Sequence[Node]) -> bool:
     that it reads of them must then be its own: an element's, the segment's, or an element's of the same row."""
     roots = {node.space for node in nodes if node.by}
     root = next(iter(roots))
-    if len(roots) > 1 or len({node.by for node in nodes if node.by}) > 1 or not isinstance(root, Elements) \
-            or root.segments == root.total:
+    if len(roots) > 1 or not isinstance(root, Elements) or root.segments == root.total:
         return False
     per: dict[str, str] = {}                    # what each array has one of: an element, a segment
     for node in nodes:
@@ -106,6 +109,17 @@ def one_owner(nodes: Sequence[Node]) -> bool:
         made = {"SEG_REDUCE": "segment", "PERMUTE": "anywhere"}.get(node.op, walks)
         per.update((name, made) for name in node.results if name != "_")
     return True
+
+
+def any_order(nodes: Sequence[Node]) -> bool:
+    """Can threads that have an index each, of the mapped nodes' axes, compute these nodes, whoever comes first?"""
+    root, *others = {node.space for node in nodes if node.by}
+    made = {name: node for node in nodes for name in node.results if name != "_"}
+    return not others and all(
+        [node.op in ("MAP", "PERMUTE") and not node.serial
+         and (node.space == root or (not node.by and isinstance(root, Elements) and node.space == Flat(root.total)))
+         and all([use.mode == "own" and made[use.name].op == "MAP" for use in node.uses if use.name in made])
+         for node in nodes])
 
 
 def size_of(space: Space) -> Size:

@@ -21,7 +21,7 @@ would be slow, as it would copy what may be long to write a little.
     path             a path from one to the other leads through a pair that is not allowed
     missing-host     a filter that must be in the kernel too may not be with one of them, or with another such filter
     cut              the user does not want it
-    mapping          their segments have different owners, or none can do what a node does (schedule.legality.owners)
+    mapping          they are walked by different mappings, or by one that cannot walk a node (schedule.legality.mapped)
     library, host    a library kernel; a statement of the host
 """
 from __future__ import annotations
@@ -50,7 +50,7 @@ from nessie.schedule.graph.nodes import (
     segments_of,
     space_size,
 )
-from nessie.schedule.legality.owners import owner_reason
+from nessie.schedule.legality.mapped import mapping_reason
 
 SINGLE = (HOST, ORDER, ONCE)            # share a kernel with nothing; but ONCE may end any kernel
 
@@ -69,8 +69,8 @@ class Fusible:
         self.bad = [0] * len(index.nodes)
         self._hosts: dict[tuple[int, int], tuple[int, ...] | None] = {}
         alike: dict[tuple[Space, bool, str, bool, str], int] = {}
-        owned = any([node.by for node in index.nodes])
-        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS, node.op if owned or node.op in SINGLE
+        mapped = any([node.by for node in index.nodes])
+        self.alike = [alike.setdefault((node.space, node.op in ON_SEGMENTS, node.op if mapped or node.op in SINGLE
                                         else "", node.serial, node.by), u) for u, node in enumerate(index.nodes)]
         late = [self._needs_look_back(u) for u in range(len(index.nodes))]
         apart: dict[tuple[int, int], str | None] = {}           # reasons of independent nodes, by kind
@@ -187,7 +187,7 @@ class Fusible:
         """The reason why no two nodes of these kinds may share a kernel."""
         a, b = self.index.nodes[u], self.index.nodes[v]
         if a.by or b.by:
-            return owner_reason(self.index, a, b)
+            return mapping_reason(self.index, a, b)
         if HOST in (a.op, b.op):
             return "host"
         if ORDER in (a.op, b.op):

@@ -24,7 +24,7 @@ from nessie.schedule.graph.nodes import (
 )
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.fusible import Fusible
-from nessie.schedule.legality.owners import may_be_held
+from nessie.schedule.legality.mapped import is_held, may_be_walked
 
 OFFSETS = "_offsets"            # ends the names of a nested sequence's row offsets
 
@@ -98,10 +98,11 @@ def look_backs_text(index: Index, u: int, v: int, by: str) -> str:
 def mapping_text(first: Node, second: Node) -> str:
     if first.by and second.by and first.by != second.by:
         return f"{first.name} is walked by {first.by}, {second.name} by {second.by}"
-    owned, other = (first, second) if first.by else (second, first)
-    refused = other if may_be_held(owned) else owned
-    return f"{owned.name} is walked by {owned.by}, and {refused.name} ({refused.op}) is nothing that such an owner " \
-           "does for its segment alone"
+    mapped, other = (first, second) if first.by else (second, first)
+    refused = other if may_be_walked(mapped, other) else mapped
+    why = ("such an owner does for its segment alone" if is_held(mapped.by) else
+           "threads do that have an index each and come in any order")
+    return f"{mapped.name} is walked by {mapped.by}, and {refused.name} ({refused.op}) is nothing that {why}"
 
 
 def outside_text(first: Node, second: Node) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from nessie.base.names import Names
-from nessie.base.source import Origin
+from nessie.base.source import InternalError, Origin
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
+from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.parts import map_thunks
 from nessie.schedule.graph.nodes import Elements, Node, Space, Survivors, segments_of, space_size
 from nessie.schedule.graph.regions import RegionStep, without_a_name
@@ -36,12 +37,19 @@ def merge(name: str, steps: Sequence[RegionStep], again: Collection[str], needed
         [used for bind in binds for used in scope.soac_names(bind.soac) if used not in bound], types, bound))
     origin: Origin = members[0].statement.origin
     kernel = ir.Kernel(name, params, own_names(binds, {param.name for param in params} | bound),
-                       tuple(param.name for param in returned), by=next((step.by for step in steps if step.by), None),
-                       origin=origin,
+                       tuple(param.name for param in returned), by=mapping_of(steps), origin=origin,
                        merged=tuple(step.statement.origin for step in steps))
     arguments = tuple(ir.Var(param.name) for param in params)
     run = ir.Run(tuple(map(without_a_name, returned)), name, arguments, origin=origin)
     return kernel, run
+
+
+def mapping_of(steps: Sequence[RegionStep]) -> maps.Mapping | None:
+    """The mapping of those steps that have one: schedules put no two together that have different ones."""
+    found = {step.by for step in steps if step.by is not None}
+    if len(found) > 1:
+        raise InternalError(f"{', '.join([step.name for step in steps])} are one kernel, and have different mappings")
+    return next(iter(found), None)
 
 
 def with_type_sizes(names: Sequence[str], types: Mapping[str, ir.Type], bound: Collection[str]) -> list[str]:

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
-from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
-from nessie.lambda_cu.mappings.owners import by_owners, check_owners
+from nessie.lambda_cu.mappings.kernels import why_not
+from nessie.lambda_cu.mappings.owners import by_owners
 from nessie.lambda_cu.parts import thunks
 from nessie.schedule.graph.build import kernel_graph
 from nessie.schedule.graph.uses import Uses, uses_of
@@ -112,11 +112,7 @@ class Rewriting:
     def one_walk(self, binds: Sequence[ir.Bind]) -> bool:
         """Does one walk compute these bindings, or one owner for its segment?"""
         if self.owned:
-            try:
-                check_owners(replace(self.kernel, binds=tuple(binds)))
-            except IllFormed:
-                return False
-            return True
+            return why_not(replace(self.kernel, binds=tuple(binds))) is None
         graph = kernel_graph([(bind, self.uses[id(bind)].uses) for bind in binds], self.types)
         return one_pass(graph, {node.name for node in graph.nodes})
 

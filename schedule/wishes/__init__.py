@@ -3,5 +3,6 @@
     wishes          wishes, as data
     sizes           finds the sizes that users give by name
     pairs           turns names into pairs of a graph's nodes
-    levels          gives the segments of what a name stands for an owner
+    asked           wishes for mappings, as options have them
+    mappings        lets mappings walk what a name stands for
 """

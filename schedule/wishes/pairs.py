@@ -18,7 +18,7 @@ from nessie.schedule.graph.build import is_check
 from nessie.schedule.graph.nodes import Graph, Node
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.witness import refused_text
-from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, Bound, Met, Wish, Wishes
+from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, MAPPINGS, Bound, Met, Wish, Wishes
 
 Places = list[tuple[Span, str]]
 
@@ -27,10 +27,10 @@ def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> li
     """Add the wishes to the graphs; an impossible wish is an error."""
     result = list(graphs)
     for wish in wishes.wanted:
-        if wish.kind != LEVEL:
+        if wish.kind not in MAPPINGS:
             result = granted(result, wish, wishes)
         elif any([named(graph, wish.first, wish, wishes) for graph in graphs]):
-            wishes.met.names.add(wish.first)            # GPUs have granted it (schedule.wishes.levels)
+            wishes.met.names.add(wish.first)            # GPUs have granted it (schedule.wishes.mappings)
     for graph in result:
         if graph.fused:
             check_legal(graph, profile, wishes)
@@ -75,7 +75,7 @@ def note(graphs: Sequence[Graph], wish: Wish, found: Sequence[tuple[list[Node], 
 
 def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
     """The warnings about options that have changed nothing in any form of a program that has run."""
-    told = []
+    told = list(met.told)
     for wish in wanted:
         option = f"{wish.option} changes nothing"
         missing = [name for name in wish.names if name not in met.names]
@@ -196,4 +196,5 @@ def places_of(nodes: Iterable[Node]) -> Places:
 def place_of(wish: Wish) -> Places:
     if wish.place is None:
         return []
-    return [(wish.place, "you want this level" if wish.kind == LEVEL else f"you want to {wish.kind} them")]
+    wants = {LEVEL: "you want this level", MAP: "you want this mapping"}
+    return [(wish.place, wants.get(wish.kind, f"you want to {wish.kind} them"))]

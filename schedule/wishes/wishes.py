@@ -6,30 +6,37 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.base.source import Span
 
-CUT, FUSE, LEVEL = "cut", "fuse", "level"
+CUT, FUSE, LEVEL, MAP = "cut", "fuse", "level", "map"
+MAPPINGS = (LEVEL, MAP)
 
 
 @dataclass(frozen=True)
 class Wish:
     """`first` and `second` shall never share a kernel (`cut`), or always (`fuse`); or `first` shall be computed by
-    segments that are owned at the `level` that `second` is. Only a pragma has a `place`, where it is written, and a
-    `scope`, the top-level form there, whose names it means."""
+    segments that are owned at the `level` that `second` is, or be walked by the mapping (`map`) of that text. Only a
+    pragma has a `place`, where it is written, and a `scope`, the top-level form there, whose names it means. `text`:
+    where `second`, if it is a mapping, is written."""
     kind: str
     first: str
     second: str
     place: Span | None = None
     scope: Span | None = None
+    text: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names that it has of what the program computes."""
-        return (self.first,) if self.kind == LEVEL else (self.first, self.second)
+        return (self.first,) if self.kind in MAPPINGS else (self.first, self.second)
+
+    def says_other(self, later: Wish) -> bool:
+        """Does another wish for the same, written in the same way, say something else of how it is walked?"""
+        return (self.kind, self.second) != (later.kind, later.second) and (self.place is None) == (later.place is None)
 
     @property
     def option(self) -> str:
         """The option that says the same."""
         return {CUT: f"--cut {self.first},{self.second}", FUSE: f"--fuse-edge {self.first},{self.second}",
-                LEVEL: f"--level {self.first}={self.second}"}[self.kind]
+                LEVEL: f"--level {self.first}={self.second}", MAP: f"--map {self.first}={self.second}"}[self.kind]
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,11 @@ class Bound:
 @dataclass
 class Met:
     """The wishes that the forms of a program have met so far. `names`: those in wishes that stood for a node; `wishes`:
-    those whose nodes stood in one region; `nodes`: the names of all nodes."""
+    those whose nodes stood in one region; `nodes`: the names of all nodes; `told`: warnings."""
     names: set[str] = field(default_factory=set)
     wishes: set[Wish] = field(default_factory=set)
     nodes: dict[str, None] = field(default_factory=dict)
+    told: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

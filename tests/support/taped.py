@@ -28,6 +28,7 @@ from nessie.cudagen.cuda.link import POINTER, GpuProgram
 from nessie.cudagen.cuda.memory import Board, DeviceMemory
 from nessie.cudagen.host.device import Array
 from nessie.cudagen.host.memory import Block
+from nessie.cudagen.loops.plan import THREADS, Directions, in_directions
 
 INTERRUPT = 0                           # the number of the array that is the interrupt word
 SPARE = 16                              # bytes of each array, so that no two have the same address
@@ -74,14 +75,16 @@ class Recorder(Cudasim):
         return next((f"{number} {address - begin}" for begin, number in self.numbers.items()
                      if begin <= address < begin + len(self.memory.get(begin, bytes(8)))), "")
 
-    def launch(self, function: tuple[str, Any], blocks: int, arguments: bytes, threads: int = 256) -> None:
+    def launch(self, function: tuple[str, Any], blocks: int | Directions, arguments: bytes,
+               threads: int | Directions = THREADS) -> None:
         name, _ = function
         packed = struct.Struct("@" + self.formats[name])
         ends = [struct.calcsize("@" + self.formats[name][:at + 1]) for at in range(len(self.formats[name]))]
         pointers = [f"{end - struct.calcsize(POINTER)} {place}"
                     for format_, value, end in zip(self.formats[name], packed.unpack(arguments), ends, strict=True)
                     if format_ == POINTER and (place := self.place(value))]
-        self.lines.append(" ".join([f"launch {name} {blocks} .{arguments.hex()} {len(pointers)}", *pointers]))
+        shape = " ".join(map(str, (*in_directions(blocks), *in_directions(threads))))
+        self.lines.append(" ".join([f"launch {name} {shape} .{arguments.hex()} {len(pointers)}", *pointers]))
         super().launch(function, blocks, arguments, threads)
 
 

@@ -42,6 +42,9 @@ unsigned block;
 cudasim_thread threads[MOST_THREADS];
 std::unordered_map<Key, Request, Hash> open_requests;
 
+unsigned number_of(uint3 at, dim3 of) { return at.x + of.x * (at.y + of.y * at.z); }
+unsigned thread_here() { return number_of(cudasim_here()->thread, cudasim_here()->threads); }
+
 int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
 
 // The numbers of the parts of memory, of so many bytes each, that the request touches, each once.
@@ -79,17 +82,17 @@ void close_all() {
 // What kernels call ------------------------------------------------------------------------------
 
 extern "C" cudasim_thread *cudasim_running() {
-  const cudasim_place *here = cudasim_here();
-  if (here->block.x != block) {
+  const unsigned here = number_of(cudasim_here()->block, cudasim_here()->blocks);
+  if (here != block) {
     close_all();
-    block = here->block.x;
+    block = here;
     std::fill(threads, threads + MOST_THREADS, cudasim_thread{0, 0});
   }
-  return &threads[here->thread.x];
+  return &threads[thread_here()];
 }
 
 extern "C" void cudasim_access(int point, unsigned long long place, unsigned size) {
-  const unsigned thread = cudasim_here()->thread.x;
+  const unsigned thread = thread_here();
   const Key key{cudasim_running()->path, point, (int)(thread / WARP)};
   const uint32_t lane = 1u << thread % WARP;
   Request &request = open_requests[key];
@@ -108,7 +111,7 @@ extern "C" void cudasim_access(int point, unsigned long long place, unsigned siz
 }
 
 extern "C" void cudasim_met(int point) {
-  if (cudasim_here()->thread.x == 0) sums[point].met++;
+  if (thread_here() == 0) sums[point].met++;
 }
 
 // A launch begins, whose sums go there; null: it has ended.

@@ -25,7 +25,7 @@ from nessie.cudagen.cuda.cudasim.driver import GARBAGE, Cudasim
 from nessie.cudagen.cuda.device import Gpu
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host.memory import address_of
-from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.loops.plan import THREADS, Directions
 
 ALIGNED = 256                   # bytes: the GPU's arrays begin at multiples of it
 LAUNCHES, FILLS, COPIES, READS, WRITES, TAKEN = CALLS = ("launches", "fills", "copies", "reads", "writes",
@@ -105,7 +105,8 @@ class Counting(Cudasim):
         library = compiler.library(text, names, counted=True)
         return {name: (name, getattr(library, f"cudasim_run_{name}")) for name in names}
 
-    def launch(self, function: tuple[str, Any], blocks: int, arguments: bytes, threads: int = THREADS) -> None:
+    def launch(self, function: tuple[str, Any], blocks: int | Directions, arguments: bytes,
+               threads: int | Directions = THREADS) -> None:
         self.noted(LAUNCHES)
         sums = self.sums.setdefault(function[0], np.zeros((len(self.points), FIELDS), np.int64))
         self.count(ctypes.c_void_p(address_of(sums)))

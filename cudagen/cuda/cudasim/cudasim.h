@@ -11,7 +11,7 @@
 
 struct uint3 { unsigned x, y, z; };
 struct dim3 { unsigned x = 1, y = 1, z = 1; };
-struct cudasim_place { uint3 thread, block; dim3 threads, blocks; };
+struct cudasim_place { uint3 thread, block; dim3 threads, blocks; unsigned lane; };
 
 extern "C" {
 const cudasim_place *cudasim_here() __attribute__((const));         // of the running fibre, which does not move
@@ -79,7 +79,7 @@ inline void __syncthreads(int line = __builtin_LINE()) { cudasim_barrier(line); 
 inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) { cudasim_syncwarp(mask, line); }
 inline void __nanosleep(unsigned) { cudasim_pause(); }
 
-inline int cudasim_lane() { return (int)(threadIdx.x & 31); }
+inline int cudasim_lane() { return (int)cudasim_here()->lane; }
 
 template <class T> inline T cudasim_fetch(const char *what, unsigned mask, T value, int source, int line) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "CUDA shuffles numbers of 4 or 8 bytes");

@@ -17,7 +17,7 @@ import numpy as np
 from nessie.base.source import NessieError
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.host.memory import address_of
-from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.loops.plan import THREADS, Directions, in_directions
 from nessie.lambda_cu.running.default_depths import Costs
 
 SEED = "NESSIE_CUDASIM_SEED"
@@ -72,13 +72,14 @@ class Cudasim:
         library = compiler.library(text, names)
         return {name: (name, getattr(library, f"cudasim_run_{name}")) for name in names}
 
-    def launch(self, function: tuple[str, Any], blocks: int, arguments: bytes, threads: int = THREADS) -> None:
+    def launch(self, function: tuple[str, Any], blocks: int | Directions, arguments: bytes,
+               threads: int | Directions = THREADS) -> None:
         name, run = function
         message = ctypes.create_string_buffer(MESSAGE)
         interrupt = ctypes.c_void_p(address_of(self.interrupt))
-        done = self.run(run, arguments, name.encode(), ctypes.c_uint(blocks), ctypes.c_uint(threads),
-                        ctypes.c_ulonglong(self.seed), ctypes.c_uint(self.threads), interrupt, message,
-                        ctypes.c_size_t(MESSAGE))
+        shape = (ctypes.c_uint * 6)(*in_directions(blocks), *in_directions(threads))
+        done = self.run(run, arguments, name.encode(), shape, ctypes.c_ulonglong(self.seed),
+                        ctypes.c_uint(self.threads), interrupt, message, ctypes.c_size_t(MESSAGE))
         if not done:
             raise KernelError(message.value.decode(errors="replace"))
 

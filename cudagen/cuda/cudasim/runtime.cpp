@@ -106,7 +106,8 @@ void change(Context &from, Context &to) { cudasim_switch(&from, to); }
 struct Launch {
   void (*run)(const char *);
   const char *arguments, *name;
-  unsigned blocks, threads;
+  dim3 grid, block;                     // blocks, and threads of each
+  unsigned blocks, threads;             // in all
   uint64_t seed;
   const volatile long long *interrupt;
   char *message;                        // of the first error
@@ -186,6 +187,10 @@ struct Block {
 
 thread_local Block *block;
 
+// The numbers of blocks and of threads: x changes first.
+uint3 place_of(unsigned number, dim3 of) { return {number % of.x, number / of.x % of.y, number / of.x / of.y}; }
+unsigned number_of(uint3 place, dim3 of) { return place.x + of.x * (place.y + of.y * place.z); }
+
 // Errors -----------------------------------------------------------------------------------------
 
 std::mutex telling;
@@ -194,8 +199,8 @@ __attribute__((format(printf, 2, 3))) void fail(const Fibre &fibre, const char *
   Launch &launch = block->launch;
   std::lock_guard<std::mutex> lock(telling);
   if (launch.failed) return;
-  int start = snprintf(launch.message, launch.room, "%s, block %u, thread %d: ", launch.name, fibre.place.block.x,
-                       fibre.number);
+  int start = snprintf(launch.message, launch.room, "%s, block %u, thread %d: ", launch.name,
+                       number_of(fibre.place.block, launch.grid), fibre.number);
   va_list values;
   va_start(values, format);
   if (start >= 0 && (size_t)start < launch.room)
@@ -298,7 +303,7 @@ void run_block(unsigned number) {
   for (unsigned at = 0; at < launch.threads; at++) {
     Fibre &fibre = b.fibres[at];
     fibre.number = (int)at;
-    fibre.place = {{at, 0, 0}, {number, 0, 0}, {launch.threads, 1, 1}, {launch.blocks, 1, 1}};
+    fibre.place = {place_of(at, launch.block), place_of(number, launch.grid), launch.block, launch.grid, at % WARP};
     prepare(fibre.context, b.stacks + at * APART, start);
     b.push(fibre);
   }
@@ -466,12 +471,16 @@ extern "C" void cudasim_syncwarp(unsigned mask, int line) {
   me.warp.leave();
 }
 
-// Runs all blocks on so many OS threads; true, unless `message` says what went wrong.
-extern "C" bool cudasim_launch(void (*run)(const char *), const char *arguments, const char *name, unsigned blocks,
-                               unsigned threads, unsigned long long seed, unsigned os_threads,
+// Runs all blocks on so many OS threads; true, unless `message` says what went wrong. `shape`: how many blocks there are
+// in the directions x, y, z, and how many threads of each.
+extern "C" bool cudasim_launch(void (*run)(const char *), const char *arguments, const char *name,
+                               const unsigned *shape, unsigned long long seed, unsigned os_threads,
                                const volatile long long *interrupt, char *message, size_t room) {
+  const dim3 grid{shape[0], shape[1], shape[2]}, threads_of{shape[3], shape[4], shape[5]};
+  const unsigned blocks = grid.x * grid.y * grid.z, threads = threads_of.x * threads_of.y * threads_of.z;
   os_threads = std::max(1u, std::min(os_threads, blocks));
-  Launch launch{run, arguments, name, blocks, threads, seed, interrupt, message, room, tsan::Gate(os_threads)};
+  Launch launch{run,  arguments, name,    grid, threads_of,            blocks, threads,
+                seed, interrupt, message, room, tsan::Gate(os_threads)};
   launch.order.resize(blocks);
   for (unsigned at = 0; at < blocks; at++) launch.order[at] = at;
   Random random{seed};

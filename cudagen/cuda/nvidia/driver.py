@@ -29,7 +29,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.values import ANY_STREAM
 from nessie.cudagen.cuda.nvidia import compiler, detection
-from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.loops.plan import THREADS, Directions, in_directions
 from nessie.lambda_cu.running.default_depths import Costs
 
 DEFAULT = 0                     # stream
@@ -231,11 +231,12 @@ class Nvidia:
             self.held.functions.update((name, module.get_function(name)) for name in names)
         return {name: name for name in names}
 
-    def launch(self, function: str, blocks: int, arguments: bytes, threads: int = THREADS) -> None:
+    def launch(self, function: str, blocks: int | Directions, arguments: bytes,
+               threads: int | Directions = THREADS) -> None:
         kernel = self.held.functions[function]
         kernel.prepare((f"{len(arguments)}s",))             # packed already
         with self.context.asking():
-            kernel.prepared_call((blocks, 1), (threads, 1, 1), arguments)
+            kernel.prepared_call(in_directions(blocks), in_directions(threads), arguments)
 
     def synchronise(self) -> None:
         self.context.wait()

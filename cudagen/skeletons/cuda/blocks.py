@@ -1,14 +1,14 @@
 """Common work of the threads of a block, and common parts of all launches of a GPU's kernel."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from nessie.base.records import dataclass
 from nessie.cudagen.host.device import FAILURE, NO_FAILURE, STOPPED
-from nessie.cudagen.kernels.code import Code, Value, integer, op
+from nessie.cudagen.kernels.code import NOTHING, Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import THREADS, Buffer
+from nessie.cudagen.loops.plan import THREADS, Buffer, Shape
 from nessie.cudagen.loops.walk import parts
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
@@ -158,15 +158,17 @@ def learn_from_other(code: Code, known: Known, item: loops.Exp) -> None:
 
 
 def launch(kernel: Kernel, use: str, code: Code, blocks: loops.Exp | None, buffers: tuple[Buffer, ...] = (),
-           alone: bool = False, numbered: bool = False, about: str = "") -> None:
+           alone: bool = False, numbered: bool = False, about: str = "", shape: Shape | None = None,
+           given: Mapping[str, loops.Exp] = NOTHING) -> None:
     """Adds a phase that does what has been written, unless an earlier kernel has failed. `alone`: the first thread of
     its block does it, and the others do not even look. `numbered`: who draws the block's number looks. `about`: what
-    it does, for readers."""
+    it does, for readers. `shape`, in place of blocks: of a launch in several directions; `given`: sizes that the host
+    computes for parameters."""
     if not numbered:
         unless_stopped(code)
     if alone:                               # the others must not read that it has stopped when the first says so
         leave_if(code, op("/=", THREAD, integer(0)), "one thread does it all")
-    kernel.phase(use, code, blocks, buffers, "cuda", about)
+    kernel.phase(use, code, blocks, buffers, "cuda", about, shape=shape, given=given)
 
 
 def unless_stopped(code: Code) -> None:

@@ -26,8 +26,8 @@ const int GARBAGE = 0x3f;
 
 extern "C" int planted_mistake;
 int planted_mistake;
-extern "C" bool cudasim_launch(void (*run)(const char *), const char *arguments, const char *name, unsigned blocks,
-                               unsigned threads, unsigned long long seed, unsigned os_threads,
+extern "C" bool cudasim_launch(void (*run)(const char *), const char *arguments, const char *name,
+                               const unsigned *shape, unsigned long long seed, unsigned os_threads,
                                const volatile long long *interrupt, char *message, size_t room);
 
 static std::vector<char> bytes(const std::string &hex) {         // with a dot before, as there may be none
@@ -50,8 +50,10 @@ int main(int, char **given) {
     std::string name, hex;
     int array;
     if (what == "launch") {
-      unsigned blocks, pointers, at, after;
-      tape >> name >> blocks >> hex >> pointers;
+      unsigned shape[6], pointers, at, after;
+      tape >> name;
+      for (unsigned &size : shape) tape >> size;
+      tape >> hex >> pointers;
       std::vector<char> arguments = bytes(hex);
       while (pointers--) {
         tape >> at >> array >> after;
@@ -60,7 +62,7 @@ int main(int, char **given) {
       }
       auto run = (void (*)(const char *))dlsym(kernels, ("cudasim_run_" + name).c_str());
       char message[1000];
-      if (!cudasim_launch(run, arguments.data(), name.c_str(), blocks, 256, seed, os_threads, &never, message,
+      if (!cudasim_launch(run, arguments.data(), name.c_str(), shape, seed, os_threads, &never, message,
                           sizeof message))
         return fprintf(stderr, "%s\n", message), REFUSED;
       continue;

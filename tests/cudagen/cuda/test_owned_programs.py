@@ -9,7 +9,7 @@ import pytest
 from built import execute, gpu_device
 from owner_kernels import LEVELS, by
 
-from nessie.base.source import IllFormed, Source
+from nessie.base.source import Source
 from nessie.base.values import Flat, Nested, Uniform
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
@@ -17,7 +17,8 @@ from nessie.driver import compile_program
 from nessie.forms import TEXT
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check import check
-from nessie.lambda_cu.mappings.owners import by_owners, check_owners
+from nessie.lambda_cu.mappings.kernels import why_not
+from nessie.lambda_cu.mappings.owners import by_owners
 from nessie.lambda_cu.reference.reference import execute as execute_reference
 from nessie.lambda_cu.scope import statements
 from nessie.pipeline import Job, pass_named
@@ -49,11 +50,7 @@ def owned(program: ir.Program, level: str) -> ir.Program:
     """Every kernel that can has an owner at this level."""
     def with_owner(kernel: ir.Kernel) -> ir.Kernel:
         mapped = replace(kernel, by=by(level))
-        try:
-            check_owners(mapped)
-        except IllFormed:
-            return kernel
-        return mapped if by_owners(mapped) else kernel
+        return mapped if by_owners(mapped) and why_not(mapped) is None else kernel
 
     return replace(program, kernels=tuple(map(with_owner, program.kernels)))
 

@@ -35,8 +35,8 @@ struct Function {
   void (*run)(const char *);
 };
 
-using Launch = bool (*)(void (*)(const char *), const char *, const char *, unsigned, unsigned, unsigned long long,
-                        unsigned, const volatile long long *, char *, size_t);
+using Launch = bool (*)(void (*)(const char *), const char *, const char *, const unsigned *, unsigned long long, unsigned,
+                        const volatile long long *, char *, size_t);
 
 int primary;                                // its address is the primary context
 int retained;                               // how often
@@ -294,14 +294,15 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
 int cuFuncSetBlockShape(void *, int, int, int) { return ready("cuFuncSetBlockShape"); }
 
 // Its parameters come packed: `extra` is 1, where they are, 2, where their size is, 0.
-int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y, unsigned z, unsigned,
                    void *, void **, void **extra) {
   auto *kernel = (Function *)function;
   std::string arguments((const char *)extra[1], *(size_t *)extra[3]);
   return later("cuLaunchKernel", [=] {
     static auto launch = (Launch)dlsym(RTLD_DEFAULT, "cudasim_launch");
     char message[1000] = "";
-    if (!launch(kernel->run, arguments.data(), kernel->name.c_str(), blocks, threads, 1, 2, &never, message,
+    const unsigned shape[] = {gx, gy, gz, x, y, z};
+    if (!launch(kernel->run, arguments.data(), kernel->name.c_str(), shape, 1, 2, &never, message,
                 sizeof message)) {
       fprintf(stderr, "%s\n", message);
       broken = LAUNCH_FAILED;

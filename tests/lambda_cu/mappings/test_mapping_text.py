@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from nessie.base.source import NessieError
 from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.levels import LEVELS
 from nessie.lambda_cu.mappings.text import parse_mapping, show_mapping
 from nessie.lambda_cu.shape import shape
 from nessie.lambda_cu.text.parser import parse_kernel
@@ -28,7 +29,7 @@ def around(inner: st.SearchStrategy[maps.Inner]) -> st.SearchStrategy[maps.Inner
 INNER = st.recursive(st.just(maps.Gen()), around, max_leaves=8)
 MAPPINGS = st.one_of(
     st.sampled_from(maps.STRATEGIES).map(maps.Strategy), st.builds(maps.GridBlock, NUMBERS, INNER),
-    st.builds(maps.Levels, st.lists(st.sampled_from(maps.LEVELS), min_size=1).map(tuple), INNER))
+    st.builds(maps.Levels, st.lists(st.sampled_from(list(LEVELS)), min_size=1).map(tuple), INNER))
 
 
 @given(MAPPINGS)

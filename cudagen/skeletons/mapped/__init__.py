@@ -1,0 +1,4 @@
+"""Walks by mappings, of GPUs: each index of a kernel's axes has a thread.
+
+    walk            begins here
+"""

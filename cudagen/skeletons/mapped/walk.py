@@ -1,0 +1,128 @@
+"""The walk of a kernel by a mapping (lambda_cu.mappings): a launch of blocks in up to three directions, and of threads
+in each, which find the index that is theirs.
+
+    kernel K (n, m, k, ...) by GridBlock(2, ShiftLB(Gen)) { SEG_MAP ... }         a nest of three axes
+
+    K_sweep<<<(n, 1, 1), (k, m, 1)>>>(...)
+      int row = blockIdx * m + threadIdx_y;         no division: what the mapping folds, and nothing else, divides
+      int i = row * k + threadIdx;
+
+What the host computes of sizes is passed. All guards of the mapping are one condition around what is done at an
+element. Axes that the mapping gives to `serial` or `thread` are loops.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+
+from nessie.cudagen.kernels.code import Code, integer, op
+from nessie.cudagen.kernels.thunks import Tables
+from nessie.cudagen.kernels.walk import walk_of as places_of
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import Shape
+from nessie.cudagen.skeletons.cpu.walk import elements_exp
+from nessie.cudagen.skeletons.cuda.blocks import launch
+from nessie.cudagen.skeletons.cuda.finish import finish_alone
+from nessie.cudagen.skeletons.elements import Sweep, number_at
+from nessie.cudagen.skeletons.interiors import Inside, fixed_interior, inside_or_not
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of, size_exp
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings.kernels import Walk, walk_of
+from nessie.lambda_cu.mappings.mapped import PLACES
+from nessie.lambda_cu.mappings.text import show_mapping
+
+Known = Mapping[str, loops.Exp]
+
+
+def plan_mapped(kernel: ir.Kernel, program: ir.Program, tables: Tables) -> Module:
+    found = walk_of(kernel)
+    assert found is not None
+    made = Kernel(places_of(kernel, program), tables, None, {})
+    code = made.code()
+    sweep = made.sweep(code, [], all_steps(made))
+    host = on_host(made, found)
+    given = {code.fresh(name): host[name] for name in found.mapped.passed if name in found.mapped.host}
+    here: dict[str, loops.Exp] = {name: loops.Name(place) for name, place in SPECIAL.items()}
+    here |= {name: code.scalar(parameter, "int") for name, parameter in
+             zip([name for name in found.mapped.passed if name in found.mapped.host], given, strict=True)}
+    here |= {name: code.size(found.sizes[name]) for name in found.mapped.passed if name in found.sizes}
+    walk_threads(sweep, found, here)
+    shape = Shape(*[tuple([translated(size, host) for size in sizes])
+                    for sizes in (found.mapped.grid, found.mapped.block)])
+    about = f"{show_mapping(found.mapped.mapping)}: each index of {axes(found.root)} has a thread."
+    launch(made, "sweep", code, None, result_buffers(made), about=about, shape=shape, given=given)
+    finish_alone(made, integer(0))
+    return made.module(tuple([result_of(made, name) for name in kernel.returns]), elements_exp(made))
+
+
+SPECIAL = {place: place.removesuffix("_x") for place in PLACES}
+
+
+def axes(root: ir.Flat | ir.Uniform) -> str:
+    count = 1 if isinstance(root, ir.Flat) else len(root.axes)
+    return f"the {count} axes" if count > 1 else "the axis"
+
+
+def on_host(kernel: Kernel, found: Walk) -> dict[str, loops.Exp]:
+    """What the names of the mapping's host code, and the sizes that it begins with, are in sizes of the kernel."""
+    known = {name: size_exp(kernel, size) for name, size in found.sizes.items()}
+    for name, exp in found.mapped.host.items():
+        known[name] = translated(exp, known)
+    return known
+
+
+def translated(exp: ir.Exp, known: Known) -> loops.Exp:
+    """The mapping's expression in the names of a function or of a plan."""
+    match exp:
+        case ir.Const(value, type_):
+            return loops.Const(value, type_)
+        case ir.Var(name):
+            return known[name]
+        case ir.Op(name, arguments):
+            return loops.Op(name, tuple([translated(argument, known) for argument in arguments]))
+    raise TypeError(exp)
+
+
+def walk_threads(sweep: Sweep, found: Walk, known: Known) -> None:
+    """Write what a thread does: its loops, how it finds its index, and, if it has one, what is done there."""
+    code, made, here = sweep.code, found.mapped, dict(known)
+    inner = fixed_interior(sweep)
+    indices = {name: code.fresh("step") for name in made.loops}
+    here |= {name: loops.Name(index) for name, index in indices.items()}
+    with code.block() as each:
+        for name, exp in made.code.items():
+            here[name] = code.let_int(name, translated(exp, here))
+        index = tuple([translated(exp, here) for exp in made.index])
+        guards = [translated(guard, here) for guard in made.guards]
+        with code.block() as body:
+            element(sweep, found.root, index, inner)
+        if guards:
+            code.add(loops.If(reduce(lambda a, b: op("and", a, b), guards), tuple(body)))
+        else:
+            code.statements += body
+    statements = tuple(each)
+    for name, length in reversed(list(made.loops.items())):
+        statements = (loops.For(indices[name], integer(0), translated(length, here), statements),)
+    code.statements += statements
+
+
+def element(sweep: Sweep, root: ir.Flat | ir.Uniform, at: tuple[loops.Exp, ...], inner: Inside | None) -> None:
+    """What is done at an index, which is told by axes."""
+    code = sweep.code
+    if isinstance(root, ir.Flat):
+        index = code.let_int("i", at[0])
+        inside_or_not(sweep, inner, index, index, lambda: sweep.root(index))
+        return
+    *outer, place = [code.let_int(hint, exp) for hint, exp in zip((*["row"] * (len(at) - 1), "place"), at, strict=True)]
+    row = code.let_int("segment", number_at(outer, axis_sizes(code, root)))
+    start = code.let_int("start", op("*", row, code.size(root.length)))
+    index = code.let_int("i", op("+", start, place))
+    if sweep.axes:
+        sweep.counted(row, outer)
+    sweep.divide(row)
+    inside_or_not(sweep, inner, place, place, lambda: sweep.root(index, row, start, place), outer)
+
+
+def axis_sizes(code: Code, root: ir.Uniform) -> tuple[loops.Exp, ...]:
+    return tuple(map(code.size, root.axes))

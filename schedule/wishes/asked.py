@@ -1,0 +1,44 @@
+"""Wishes for mappings as options have them: `b=Jing`, or `@FILE`, whose lines are `b by Jing`."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from nessie.base.source import NessieError, Source, Span
+from nessie.lambda_cu.mappings.text import parse_part
+from nessie.schedule.wishes.wishes import MAP, Wish
+
+ASKED = re.compile(r"\s*([^\s=]+)\s*=\s*(.*\S)\s*", re.DOTALL)
+LINE = re.compile(r"[^\S\n]*([^\s#]\S*)[^\S\n]+by[^\S\n]+([^\n]*[^\s])[^\S\n]*")
+SKIPPED = re.compile(r"\s*(#.*)?")
+
+
+def asked(text: str, option: str = "--map") -> list[Wish]:
+    """Return what an option's value wishes for. Raise NessieError, with the word underlined, where it is none."""
+    if text.startswith("@"):
+        return list(of_file(text[1:]))
+    source = Source(option, text)
+    return [wish(source, ASKED.fullmatch(text), Span(source, 0, len(text)), "NAME=MAPPING, such as b=Jing")]
+
+
+def of_file(path: str) -> Iterator[Wish]:
+    try:
+        content = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise NessieError(f"{path} cannot be read: {wrong}") from None
+    source, at = Source(path, content), 0
+    for line in content.splitlines(keepends=True):
+        place = Span(source, at, at + len(line.rstrip()))
+        if not SKIPPED.fullmatch(line.strip()):
+            yield wish(source, LINE.fullmatch(content, place.start, place.end), place, "NAME by MAPPING")
+        at += len(line)
+
+
+def wish(source: Source, found: re.Match[str] | None, place: Span, wanted: str) -> Wish:
+    """The wish that is written so; its mapping is read now, so that a mistake is told whatever the target."""
+    if found is None:
+        raise NessieError(f"what is to be walked how must stand here: {wanted}", (place, ""))
+    text = Span(source, *found.span(2))
+    parse_part(text)
+    return Wish(MAP, found[1].lower(), found[2], text=text)

@@ -1,0 +1,125 @@
+"""Pass: lets mappings walk kernels, as users wish: `% level s by warp %`, `% map b by Jing %`, `--map b=Jing`.
+
+  in    flat λcu, in which nothing is said of walks
+  out   the same, in which kernels say `by` which mapping they are walked
+  how   A name means nodes of a graph, as those of other wishes do (schedule.wishes.pairs); the kernels of these nodes
+        get the mapping, each a copy of its own. A strategy becomes the mapping that it makes for the kernel's space
+
+A mapping changes no result, so only GPUs, whose threads it is about, are asked for it. Options come before pragmas.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.base.source import NessieError, Source, Span
+from nessie.base.text.places import Places
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.combinators import Unmappable
+from nessie.lambda_cu.mappings.kernels import why_not, with_mapping
+from nessie.lambda_cu.mappings.owners import by_owner, by_owners
+from nessie.lambda_cu.mappings.text import inside, parse_part
+from nessie.lambda_cu.scope import map_runs, statements
+from nessie.schedule.cost.profiles import Profile
+from nessie.schedule.graph.graph import regions_with_graphs
+from nessie.schedule.graph.nodes import Node
+from nessie.schedule.wishes.pairs import concerned, missing, named, place_of, places_of
+from nessie.schedule.wishes.wishes import LEVEL, MAPPINGS, Wish, Wishes
+
+
+def mappings(program: ir.Program, wishes: Wishes, profile: Profile) -> ir.Program:
+    """Return the program in which the kernels that wishes name have mappings; an impossible wish is an error."""
+    wanted = [wish for wish in wishes.wanted if wish.kind in MAPPINGS]
+    if not wanted:
+        return program
+    graphs = [graph for _, graph in regions_with_graphs(program, profile, None, None)]
+    found: dict[str, Wish] = {}             # by the name of a result
+    for wish in wanted:
+        nodes = [node for graph in graphs for node in named(graph, wish.first, wish, wishes)]
+        if not nodes and wishes.strict and concerned(graphs, wish):
+            raise missing(graphs, wish.first, wish, wishes)
+        for name in [name for node in nodes for name in node.results if name != "_"]:
+            if found.setdefault(name, wish).says_other(wish):
+                raise NessieError(f"{wish.first} is to be walked in two ways, and can be in one",
+                                  *place_of(found[name]), *place_of(wish))
+        taken = require_walks(program, nodes, wish)
+        wishes.met.told.update(dict.fromkeys([f"{wish.option} leaves out {wish.first}'s kernel of {made}: {reason}"
+                                              for made, reason in taken]))
+    return with_mappings(program, found)
+
+
+def mapping_of(wish: Wish, places: Places | None = None) -> maps.Mapping:
+    """Return the mapping that is wished for. `places` records where its parts stand in its text."""
+    return by_owner(wish.second) if wish.kind == LEVEL else parse_part(text_of(wish), places)
+
+
+def text_of(wish: Wish) -> Span:
+    return wish.text or Span(Source("mapping", wish.second), 0, len(wish.second))
+
+
+def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish) -> list[tuple[str, str]]:
+    """Raise an error unless the mapping can walk one of the nodes' kernels; return the others, by what they make, with
+    the reasons."""
+    places = Places(text_of(wish).source)
+    mapping = mapping_of(wish, places)
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    refused: list[tuple[str, Unmappable]] = []
+    runs = runs_of(program, {name for node in nodes for name in node.results})
+    for run in runs:
+        if (reason := refusal(kernels[run.kernel], mapping, wish)) is not None:
+            refused.append((", ".join([param.name for param in run.results if param.name != "_"]), reason))
+    if runs and len(refused) == len(runs):
+        raise impossible(wish, refused[0][1], places, nodes)
+    return [(name, reason.message) for name, reason in refused if reason.message != NO_SEGMENTS]
+
+
+NO_SEGMENTS = "it has no segments"
+
+
+def refusal(kernel: ir.Kernel, mapping: maps.Mapping, wish: Wish) -> Unmappable | None:
+    """The reason why the kernel cannot have the mapping, if there is one."""
+    if wish.kind == LEVEL and not by_owners(replace(kernel, by=mapping)):
+        return Unmappable(mapping, NO_SEGMENTS)
+    return why_not(replace(kernel, by=mapping))
+
+
+def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[Node]) -> NessieError:
+    """The error that shows the word of the mapping that is wrong, or all of it, and what it was to walk."""
+    if wish.kind == LEVEL:
+        return NessieError(f"{wish.first} cannot be computed by a {wish.second} for each segment: {reason.message}",
+                           *[*places_of(nodes[:1]), *place_of(wish)])
+    text, part = text_of(wish), places.of(reason.part)
+    return NessieError(f"this mapping cannot walk {wish.first}: {reason.message}",
+                       (inside(text, part) if part else text, ""), *places_of(nodes[:1]))
+
+
+def runs_of(program: ir.Program, results: set[str]) -> list[ir.Run]:
+    """The launches that make these names; of several of one kernel the first."""
+    runs = [s for function in program.functions for s in statements(function.body) if isinstance(s, ir.Run)]
+    return list({run.kernel: run for run in reversed(runs)
+                 if any([param.name in results for param in run.results])}.values())[::-1]
+
+
+def with_mappings(program: ir.Program, wished: Mapping[str, Wish]) -> ir.Program:
+    """The program in which runs that make these names have kernels of their own, with mappings where they can."""
+    kernels, names = {kernel.name: kernel for kernel in program.kernels}, Names(k.name for k in program.kernels)
+    made: dict[tuple[str, str, str], ir.Kernel] = {}
+
+    def walked(run: ir.Run) -> ir.Run:
+        wish = next((wished[param.name] for param in run.results if param.name in wished), None)
+        if wish is None:
+            return run
+        key = run.kernel, wish.kind, wish.second
+        if key not in made:
+            kernel, mapping = kernels[run.kernel], mapping_of(wish)
+            able = refusal(kernel, mapping, wish) is None
+            made[key] = replace(with_mapping(kernel, mapping), name=names.fresh(kernel.name)) if able else kernel
+        return replace(run, kernel=made[key].name)
+    functions = tuple([replace(f, body=map_runs(f.body, walked)) for f in program.functions])
+    run = {s.kernel for f in functions for s in statements(f.body) if isinstance(s, ir.Run)}
+    before = {s.kernel for f in program.functions for s in statements(f.body) if isinstance(s, ir.Run)}
+    more = [kernel for kernel in made.values() if kernel.name not in kernels]
+    kept = [kernel for kernel in program.kernels if kernel.name in run or kernel.name not in before]
+    return replace(program, kernels=(*kept, *more), functions=functions)
