@@ -158,10 +158,35 @@ def test_nested_ones() -> None:
     assert program().grid(OnGpu(np.array([1.0, 5.0]))).to_list() == [[1.0, 2.0], [5.0, 6.0]]
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (3, 1), (0, 2), (2, 0), (1, 4)])
+def test_several_dimensions(shape: tuple[int, ...]) -> None:
+    """Rows of one length: used where they are, parts too."""
+    values = np.arange(6.0)[:np.prod(shape)].reshape(shape)
+    assert np.array_equal(program().totals(OnGpu(values)).to_numpy(), values.sum(1))
+    twice = program().twice(OnGpu(values))
+    assert isinstance(twice.content, nessie.DeviceArray) and twice.to_list() == (values + values).tolist()
+    whole = twice.content.reshape(shape)
+    assert whole.shape == shape and np.array_equal(whole.to_numpy(), values + values)
+    assert np.array_equal(program().totals(whole).to_numpy(), 2 * values.sum(1))
+    if len(values):
+        assert np.array_equal(whole[-1].to_numpy(), 2 * values[-1]) and len(whole[1:]) == len(values) - 1
+        assert np.array_equal(program().totals(whole[1:]).to_numpy(), 2 * values[1:].sum(1))
+    with pytest.raises(nessie.NessieError, match="are no array of 5 × 5"):
+        whole.reshape((5, 5))
+
+
+def test_cubes() -> None:
+    cube = np.arange(24).reshape(2, 3, 4)
+    found = nessie.compile("function sums(m) = {{sum(r) : r in p} : p in m};", target="cudasim").sums(OnGpu(cube))
+    assert found.to_list() == cube.sum(2).tolist()
+
+
 @pytest.mark.parametrize(("array", "said"), [
     (OnGpu(np.float16([1])), "type float16: float64, int64 and bool"),
     (OnGpu(np.arange(4.0)[::2]), "not contiguous"),
-    (OnGpu(np.zeros((2, 2))), "has 2 dimensions"),
+    (OnGpu(np.zeros((2, 3)).T), "not contiguous"),
+    (OnGpu(np.zeros(())), "is one number"),
+    (OnGpu(np.zeros((2, 2))), r"squares is not for \[\[float\]\]"),
     (OnGpu(np.arange(2.0), mask=OnGpu(np.arange(2))), "has a mask"),
     (OnGpu(np.zeros(20, np.uint8)[1:17].view(np.float64)), "does not lie at a multiple of 8"),
 ])

@@ -101,8 +101,8 @@ class Arguments:
     def nested(self, nested: PyNested, wanted: Type | None) -> Found:
         length, content, element = self.part(nested.content, element_of(wanted))
         if has_interface(nested.offsets):
-            offsets, _ = self.placed(nested.offsets, FULL)
-            if offsets.base != "int":
+            offsets, shape, _ = self.placed(nested.offsets, FULL)
+            if offsets.base != "int" or len(shape) != 1:
                 raise self.error("the offsets of a Nested are integers of 64 bits")
             if not isinstance(nested.offsets, DeviceArray):         # Nessie's own are right
                 self.unchecked.append((offsets, length))
@@ -113,13 +113,13 @@ class Arguments:
         self.shared.append(nested.offsets)
         return values.Nested(nested.offsets, content), Seq(element)
 
-    def placed(self, value: Any, widths: Widths) -> tuple[OnDevice, Base]:
-        """An array on a GPU, and the type of its elements in a program of these widths."""
-        place, base, streams = on_device(value, widths)
+    def placed(self, value: Any, widths: Widths) -> tuple[OnDevice, tuple[int, ...], Base]:
+        """An array on a GPU, its shape and the type of its elements in a program of these widths."""
+        place, shape, base, streams = on_device(value, widths)
         self.device = True
         self.places.append(place)
         self.streams |= streams
-        return place, base
+        return place, shape, base
 
     def tuples(self, tuples: Tuples, wanted: Type | None) -> Found:
         make = tuples.make if isinstance(tuples.make, type) else tuple
@@ -245,8 +245,8 @@ def from_tuples(arguments: Arguments, value: Tuples, wanted: Type | None) -> tup
 
 
 def from_gpu(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:
-    place, base = arguments.placed(value, arguments.datatypes.widths)
-    return len(place), place, base
+    place, shape, base = arguments.placed(value, arguments.datatypes.widths)
+    return shape[0], *numpy_arrays.in_rows(shape, place, base)
 
 
 def from_awkward(arguments: Arguments, value: Any, wanted: Type | None) -> tuple[int, Column, Type]:

@@ -12,7 +12,8 @@ and is reused once all work that may still read it is done.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,45 +31,65 @@ ORDERED = (None, 1, 2)          # streams with which CUDA's default stream keeps
 
 
 class DeviceArray:
-    """A one-dimensional array in a GPU's memory: a result, or a part of one. Read it with `to_numpy()`, or pass it to a
-    library that takes `__cuda_array_interface__`: `cupy.asarray(x)`, `torch.as_tensor(x, device="cuda")`."""
+    """An array in a GPU's memory: a result, or a part of one. `shape`: its lengths, the last axis dense; one axis
+    unless it is told. Read it with `to_numpy()`, or pass it to a library that takes `__cuda_array_interface__`:
+    `cupy.asarray(x)`, `torch.as_tensor(x, device="cuda")`."""
 
-    def __init__(self, place: OnDevice) -> None:
+    def __init__(self, place: OnDevice, shape: tuple[int, ...] | None = None) -> None:
         self._place = place
+        self.shape = (place.length,) if shape is None else shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self._place.dtype
 
     @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
+        """The same elements with other lengths of axes, whose product is as many as there are; in the same memory."""
+        if prod(shape) != self._place.length:
+            raise NessieError(f"{self._place.length:,} elements are no array of {' × '.join(map(str, shape))}")
+        return DeviceArray(self._place, shape)
+
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The array's description for other libraries. They need not wait, as no work on it is pending."""
         self._place.owner.tell()
-        return {"shape": (len(self),), "typestr": self.dtype.str, "data": (self._place.address, False),
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._place.address, False),
                 "version": VERSION, "strides": None, "stream": None}
 
     def __len__(self) -> int:
-        return self._place.length
+        return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        """An element as a NumPy number; for a slice without steps, an array that shares the memory."""
+        """An element as a NumPy number, or a row; for a slice without steps, an array. Both share the memory."""
         if isinstance(index, slice):
             if index.indices(len(self))[2] != 1:
                 raise NessieError("a part of an array on a GPU has no steps", hint="x.to_numpy()[::2]")
-            return DeviceArray(self._place[index])
+            rows = range(len(self))[index]
+            return DeviceArray(self._part(rows.start, len(rows)), (len(rows), *self.shape[1:]))
         at = range(len(self))[index]
-        return DeviceArray(self._place[at:at + 1]).to_numpy()[0]
+        if self.ndim > 1:
+            return DeviceArray(self._part(at, 1), self.shape[1:])
+        return DeviceArray(self._part(at, 1)).to_numpy()[0]
+
+    def _part(self, start: int, count: int) -> OnDevice:
+        """The place of so many rows."""
+        size = prod(self.shape[1:])
+        return self._place[start * size:(start + count) * size]
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A copy in the host's memory."""
-        values = np.empty(len(self), self.dtype)
-        if len(self):
+        values = np.empty(self._place.length, self.dtype)
+        if len(values):
             self._place.owner.wait_for_others()
             self._place.owner.gpu.driver.read(self._place.address, values)
-        return values
+        return values.reshape(self.shape)
 
     def __repr__(self) -> str:
-        return f"<nessie.DeviceArray of {len(self):,} {self.dtype}>"
+        return f"<nessie.DeviceArray of {' × '.join([f'{n:,}' for n in self.shape])} {self.dtype}>"
 
 
 def has_interface(value: Any) -> bool:
@@ -80,33 +101,43 @@ def has_interface(value: Any) -> bool:
         raise NessieError(f"{type(value).__name__}: {error}") from None
 
 
-def on_device(value: Any, widths: Widths) -> tuple[OnDevice, Base, set[int]]:
-    """The array's place on the GPU, the type of its elements in a program of these widths, and the streams to wait
-    for."""
+def on_device(value: Any, widths: Widths) -> tuple[OnDevice, tuple[int, ...], Base, set[int]]:
+    """The array's place on the GPU, its shape, the type of its elements in a program of these widths, and the streams
+    to wait for."""
     if isinstance(value, DeviceArray):
         refuse_wide(value._place, widths)
-        return value._place, Base(wide(value._place.base)), {ANY_STREAM} if value._place.owner.known else set()
+        streams = {ANY_STREAM} if value._place.owner.known else set[int]()
+        return value._place, value.shape, Base(wide(value._place.base)), streams
     interface = value.__cuda_array_interface__
     shape, kind, strides = interface["shape"], interface["typestr"], interface.get("strides")
     what = f"this array on a GPU (a {type(value).__name__})"
     if interface.get("mask") is not None:
         raise NessieError(f"{what} has a mask", hint="fill what is masked before the call")
-    if len(shape) != 1:
-        raise NessieError(f"{what} has {len(shape)} dimensions: those that stay on the GPU have one",
-                          hint="nessie.Nested(offsets, x.ravel()) makes rows of it")
+    if not shape:
+        raise NessieError(f"{what} is one number", hint="x.item() reads it")
     if kind not in TYPES and kind not in NARROW:
         raise NessieError(f"{what} has elements of type {np.dtype(kind)}: float64, int64 and bool, and narrower "
                           "numbers, stay on the GPU", hint="convert it there: x.astype('float64')")
     size = np.dtype(kind).itemsize
-    if strides is not None and shape[0] > 1 and tuple(strides) != (size,):
+    if strides is not None and not is_dense(shape, strides, size):
         raise NessieError(f"{what} is not contiguous", hint="copy it there: x.copy()")
-    address = int(interface["data"][0]) if shape[0] else 0
-    if shape[0] and address % size:
+    length = prod(shape)
+    address = int(interface["data"][0]) if length else 0
+    if length and address % size:
         raise NessieError(f"{what} does not lie at a multiple of {size} bytes", hint="copy it there: x.copy()")
     name = TYPES[kind].name if kind in TYPES else NARROW[kind]
-    place = OnDevice(name, int(shape[0]), address, value)
+    place = OnDevice(name, length, address, value)
     refuse_wide(place, widths)
-    return place, Base(wide(name)), awaited(interface)
+    return place, tuple(map(int, shape)), Base(wide(name)), awaited(interface)
+
+
+def is_dense(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
+    """Does each element, of so many bytes, follow the one before? Strides of axes of one element say nothing."""
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length > 1 and stride != size:
+            return 0 in shape
+        size *= length
+    return True
 
 
 def refuse_wide(place: OnDevice, widths: Widths) -> None:

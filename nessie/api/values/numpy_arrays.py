@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
@@ -104,10 +105,13 @@ def rows(arguments: Arguments, array: Array, wanted: Type | None) -> Found:
     """The column of an array's rows, and their type. Further dimensions are rows of one length."""
     for _ in array.shape[1:]:
         wanted = element_of(wanted)
-    column, type_ = elements(arguments, array, wanted)
-    for dimension in range(array.ndim - 1, 0, -1):
-        count = int(np.prod(array.shape[:dimension]))
-        column, type_ = Uniform(count, array.shape[dimension], column), Seq(type_)
+    return in_rows(array.shape, *elements(arguments, array, wanted))
+
+
+def in_rows(shape: tuple[int, ...], column: Column, type_: Type) -> Found:
+    """The column of the rows, of one length in each dimension, of an array of this shape whose elements these are."""
+    for dimension in range(len(shape) - 1, 0, -1):
+        column, type_ = Uniform(prod(shape[:dimension]), shape[dimension], column), Seq(type_)
     return column, type_
 
 
