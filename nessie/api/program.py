@@ -145,18 +145,19 @@ class Program:
     # Calls --------------------------------------------------------------------------------------
 
     def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None,
-              asked: syntax.TypeExp | None = None) -> Any:
+              asked: syntax.TypeExp | None = None, stay: bool = False) -> Any:
+        """What the function gives. `stay`: arrays of the result stay on the device, wherever the arguments lie."""
         target = check_target(target or self._options.target)
         tells = (asked is not None and tells_lengths(asked)) or self._session.declared(function) is not None
         kinds = None if target != "cpu" or named else kinds_with_lengths(given) if tells else kinds_of(given)
         if kinds is None:
-            return self._called(function, given, named, target, asked, Told())[0]
+            return self._called(function, given, named, target, asked, Told(), stay)[0]
         key = function, asked, kinds
         plan = self._calls.plan_for(key)
         names = None if plan is None else plan.names(given)
         if plan is None or names is None:
             plans, told = self._calls.plans, Told()
-            result, arguments = self._called(function, given, named, target, asked, told)
+            result, arguments = self._called(function, given, named, target, asked, told, stay)
             self._calls.called(plans, key, given, arguments, target, told if tells else None)
             return result
         held = self._calls.call_again(plan, names, lambda: self._taken(function, given, asked=asked))
@@ -168,10 +169,11 @@ class Program:
         return self._results([]).value(f"what {function} gives", value, plan.found.result)
 
     def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str,
-                asked: syntax.TypeExp | None, told: Told) -> tuple[Any, Taken]:
+                asked: syntax.TypeExp | None, told: Told, stay: bool) -> tuple[Any, Taken]:
         """The result of any call, and its arguments, which extend what is `told`."""
         limit = self._calls.limits.deadline()
         arguments = self._taken(function, given, named, asked, told)
+        arguments = replace(arguments, stay=stay)
         result, type_, variables = self._calls.call(function, arguments, target, limit)
         if check := self._calls.result_check(function, told, type_):
             check(result)

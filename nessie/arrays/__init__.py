@@ -10,6 +10,7 @@
     sections    host sections: functions of arrays that are compiled whole
     running     compiles expressions, keeps what is compiled, runs it
     values      what comes in and goes out
+    devices     where arrays lie
 
     bodies/     Python functions as NESL's syntax trees
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from nessie.api.errors import as_nessie_errors
 from nessie.api.values.sequences import Tuples
-from nessie.arrays import nodes, operators, protocols, running, values
+from nessie.arrays import devices, nodes, operators, protocols, running, values
 from nessie.arrays.bodies.expressions import Window
 from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
@@ -76,8 +76,8 @@ class Array:
 
     # Values -------------------------------------------------------------------------------------
 
-    def evaluate(self, target: str = "cpu") -> Array:
-        """Compute the array, and keep its value."""
+    def evaluate(self, target: str | None = None) -> Array:
+        """Compute the array on a target, that of its device unless another is given, and keep its value."""
         with as_nessie_errors():
             running.evaluate([self._nessie_node], target)
         return self
@@ -88,8 +88,33 @@ class Array:
 
     def to_numpy(self) -> Any:
         """NumPy's array of the values, which is read-only; of rows of any lengths, nessie.Nested; a number."""
-        value = self.evaluate()._nessie_node.value
+        value = self._fetched()
         return values.records(value) if isinstance(value, Tuples) else value
+
+    def _fetched(self) -> Any:
+        node = self.evaluate()._nessie_node
+        if values.is_of_others(node.value):         # Nessie reads its own
+            node = self.map(lambda x: x).evaluate()._nessie_node
+        return values.fetched(node)
+
+    @property
+    def device(self) -> str:
+        """Where it lies, or will lie when it is computed: 'cpu', 'cuda', 'cudasim'."""
+        with as_nessie_errors():
+            return devices.device_of(nodes.in_order((self._nessie_node,))) or devices.HOST
+
+    def to_device(self, device: str) -> Array:
+        """The array in this device's memory; itself, if it lies there. What is made of it is computed there, and stays
+        there."""
+        with as_nessie_errors():
+            if devices.device(device) == self.device:
+                return self
+            node = self.evaluate()._nessie_node
+            here = Array(nodes.Leaf(node.shape, node.kind, value=self._fetched(), device=devices.HOST))
+            if device != devices.HOST:
+                here = here.map(lambda x: x)
+                running.evaluate([here._nessie_node], device, stay=True)
+            return here
 
     # Other libraries ----------------------------------------------------------------------------
 
@@ -107,6 +132,14 @@ class Array:
         """The functions of the array API's standard that arrays have."""
         return protocols.NAMESPACE
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The description of an array on a GPU, for libraries that use it there."""
+        if self.device == devices.HOST:
+            raise AttributeError("this array lies in the computer's memory")
+        found: dict[str, Any] = self.evaluate()._nessie_node.value.__cuda_array_interface__
+        return found
+
     def __dlpack__(self, **settings: Any) -> Any:
         return np.array(self.to_numpy()).__dlpack__(**settings)
 
@@ -119,19 +152,19 @@ class Array:
 
     def tolist(self) -> Any:
         """Lists of Python's numbers."""
-        value = self.evaluate()._nessie_node.value
+        value = self._fetched()
         if hasattr(value, "to_list"):
             return value.to_list()
         return value.tolist() if isinstance(value, np.ndarray) else value
 
     def item(self) -> Any:
         """The one value."""
-        value = self.evaluate()._nessie_node.value
+        value = self._fetched()
         return value.item() if isinstance(value, np.ndarray) else value
 
     def __getitem__(self, index: Any) -> Any:
         """NumPy's element or part, of the computed array."""
-        value = self.evaluate()._nessie_node.value
+        value = self._fetched()
         if not self.ndim:
             raise TypeError("this is one value, which has no elements")
         return value[index]
@@ -141,7 +174,7 @@ class Array:
                                                        "to_numpy().copy() can be written to")
 
     def __iter__(self) -> Iterator[Any]:
-        value = self.evaluate()._nessie_node.value
+        value = self._fetched()
         if not self.ndim:
             raise TypeError("this is one value, which cannot be gone through")
         return iter(value)
@@ -319,16 +352,29 @@ def dtype_of(kind: Kind) -> np.dtype[Any]:
 # Making arrays ----------------------------------------------------------------------------------
 
 
-def array(value: Any) -> Array:
-    """An array with a copy of these elements: NumPy's array, of numbers, truth values or records, or nested lists."""
-    with as_nessie_errors():
-        return value if isinstance(value, Array) else checked(values.leaf(value, True))
+def array(value: Any, device: str | None = None) -> Array:
+    """An array with a copy of these elements: NumPy's array, of numbers, truth values or records, nested lists, an
+    array on a GPU. It lies where the value does, or on a device (`to_device`)."""
+    return made(value, True, device)
 
 
-def asarray(value: Any) -> Array:
-    """As `array`, but NumPy's arrays are not copied: who writes to them changes what is not computed yet."""
+def asarray(value: Any, device: str | None = None) -> Array:
+    """As `array`, but the arrays of NumPy and on a GPU are not copied: who writes to them changes what is not computed
+    yet."""
+    return made(value, False, device)
+
+
+def made(value: Any, copy: bool, device: str | None) -> Array:
     with as_nessie_errors():
-        return value if isinstance(value, Array) else checked(values.leaf(value, False))
+        if isinstance(value, Array):
+            found = value
+        else:
+            leaf = values.leaf(value, copy)
+            found = checked(leaf)
+            if leaf.device == devices.GPU:
+                leaf.device = devices.device(device) if device not in (None, devices.HOST) else devices.GPU
+                found = found.map(lambda x: x).evaluate() if copy else found
+        return found if device is None else found.to_device(device)
 
 
 def nest(rows: Any) -> Array:
@@ -337,25 +383,26 @@ def nest(rows: Any) -> Array:
         return Array(values.nested(rows))
 
 
-def pnew(shape: int | Iterable[int], function: Callable[..., Any]) -> Array:
-    """The array of this shape whose elements the function makes of their places: ints, or tuples of ints."""
+def pnew(shape: int | Iterable[int], function: Callable[..., Any], device: str | None = None) -> Array:
+    """The array of this shape whose elements the function makes of their places: ints, or tuples of ints. It is
+    computed, and stays, on a device if one is given."""
     with as_nessie_errors():
         lengths = tuple([int(n) for n in (shape if isinstance(shape, Iterable) else (shape,))])
         if not 1 <= len(lengths) <= MOST_DIMENSIONS or min(lengths) < 0:
             raise NessieError(f"the shape {lengths} is that of no array",
                               hint=f"an array has 1 to {MOST_DIMENSIONS} dimensions, none negative")
-        return combined("pnew", [Array(index_of(lengths))], see(function, 1), False)
+        return combined("pnew", [Array(index_of(lengths, device))], see(function, 1), False)
 
 
-def evaluate(*arrays: Array, target: str = "cpu") -> tuple[Array, ...]:
-    """Compute several arrays in one pass."""
+def evaluate(*arrays: Array, target: str | None = None) -> tuple[Array, ...]:
+    """Compute several arrays in one pass, on a target, that of their device unless another is given."""
     with as_nessie_errors():
         running.evaluate([one._nessie_node for one in arrays], target)
     return arrays
 
 
-def index_of(shape: tuple[int, ...]) -> nodes.Index:
-    return nodes.Index(shape, place_kind(len(shape)))
+def index_of(shape: tuple[int, ...], device: str | None = None) -> nodes.Index:
+    return nodes.Index(shape, place_kind(len(shape)), device=devices.device(device) if device else "")
 
 
 def checked(leaf: nodes.Leaf) -> Array:

@@ -18,10 +18,12 @@ Shape = tuple[int | None, ...]
 
 @dataclass(eq=False)
 class Node:
-    """`value`: the result, once there is one."""
+    """`value`: the result, once there is one; `device`: where it lies (nessie.arrays.devices), '' for a number and for
+    what is not computed."""
     shape: Shape
     kind: Kind
     value: Any = field(default=None, kw_only=True)
+    device: str = field(default="", kw_only=True)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -39,7 +41,7 @@ class Leaf(Node):
 
 @dataclass(eq=False)
 class Index(Node):
-    """At each place, the place: an int, or of several dimensions a tuple of ints."""
+    """At each place, the place: an int, or of several dimensions a tuple of ints. `device`: where it is computed."""
 
 
 @dataclass(eq=False)

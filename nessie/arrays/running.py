@@ -9,6 +9,7 @@ from typing import Any
 from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes
+from nessie.arrays.devices import HOST, place_of, target_of
 from nessie.arrays.values import result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
@@ -38,19 +39,23 @@ _kept: dict[Hashable, Compiled] = {}
 _lock = RLock()
 
 
-def evaluate(results: Sequence[nodes.Node], target: str) -> None:
-    """Compute the values of these nodes, in one pass."""
+def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False) -> None:
+    """Compute the values of these nodes, in one pass, on the device where they lie, or on a target. Results stay on a
+    device where an argument lies, or if they are to `stay`."""
     wanted = [node for node in dict.fromkeys(results) if node.value is None]
     if not wanted:
         return
     order = nodes.in_order(tuple(wanted))
+    target, stays = (target, True) if stay and target else target_of(order, target)
 
     def computed() -> Any:
         found = compiled(order, wanted)
-        return found.program._call(ENTRY, arguments(order, found.written), {}, target)
+        return found.program._call(ENTRY, arguments(order, found.written), {}, target, stay=stays)
     value = computed() if len(order) < DEEP else run_deep(computed)
     for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
-        node.value = result(one, node)
+        found = result(one, node)
+        node.device = place_of(found, node.shape, target if stays else HOST)
+        node.value = found
 
 
 def function_of(results: Sequence[nodes.Node]) -> Any:

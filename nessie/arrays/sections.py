@@ -28,6 +28,7 @@ from nessie.arrays.bodies.outside import MISSING, Seen, is_lazy, kind_of, see, s
 from nessie.arrays.bodies.sequences import REDUCED
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, binary, let, name, number, pattern, together, typed
+from nessie.arrays.devices import HOST, place_of, target_of
 from nessie.arrays.operations import Held, Offset, Places
 from nessie.arrays.running import program_of
 from nessie.base.records import dataclass
@@ -371,20 +372,21 @@ class HostSection:
         self.kept: dict[Hashable, Compiled] = {}
         self.lock = RLock()
 
-    def __call__(self, *arguments: Any, target: str = "cpu", **named: Any) -> Any:
+    def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
         bound = signature(self.function).bind(*arguments, **named)     # raises Python's own error
         bound.apply_defaults()
         arguments = bound.args
         with as_nessie_errors():
             seen = see(self.function)
             given = [argument if isinstance(argument, bool | int | float | np.generic) else
-                     asarray(argument).evaluate(target) for argument in arguments]
+                     asarray(argument).evaluate() for argument in arguments]
+            target, stays = target_of([one._nessie_node for one in given if isinstance(one, Array)], target)
             kinds = tuple([grid_of(one) for one in given])
             compiled = self.compiled(seen, kinds)
             outside = [value for _, _, value in captured_once(seen)]
             flat = [plain(one) for one in (*given, *outside)]
-            value = compiled.program._call(ENTRY, flat, {}, target)
-            return converted(value, compiled.function.gives)
+            value = compiled.program._call(ENTRY, flat, {}, target, stay=stays)
+            return converted(value, compiled.function.gives, target if stays else HOST)
 
     def compiled(self, seen: Seen, kinds: tuple[Kind, ...]) -> Compiled:
         key = seen.key(), kinds
@@ -432,7 +434,7 @@ def plain(value: Any) -> Any:
     return value.evaluate()._nessie_node.value if isinstance(value, Array) else value
 
 
-def converted(value: Any, kind: Kind) -> Any:
+def converted(value: Any, kind: Kind, target: str) -> Any:
     """What a section gives, as Python has it."""
     match kind:
         case Grid(element, rank):
@@ -442,7 +444,8 @@ def converted(value: Any, kind: Kind) -> Any:
                 lengths.append(len(inner))
             node = nodes.Leaf(tuple(lengths), element)
             node.value = values.result(value, node)
+            node.device = place_of(node.value, node.shape, target)
             return Array(node)
         case Items(items):
-            return tuple([converted(one, of) for one, of in zip(values.parts(value, items), items)])
+            return tuple([converted(one, of, target) for one, of in zip(values.parts(value, items), items)])
     return value

@@ -6,17 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from nessie.api.values.sequences import Nested, Tuples
+from nessie.api.values.device import DeviceArray, has_interface
+from nessie.api.values.sequences import Nested, Tuples, on_host
 from nessie.arrays import nodes
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
 from nessie.arrays.bodies.outside import KINDS, describe
+from nessie.arrays.devices import GPU, HOST
 from nessie.base.source import NessieError
 
 Array = np.ndarray[Any, Any]
 
 
 def leaf(value: Any, copy: bool) -> nodes.Leaf:
-    """Return the node of a value: a number, NumPy's array of numbers or records, nested lists, nessie.Nested."""
+    """Return the node of a value: a number, NumPy's array of numbers or records, nested lists, nessie.Nested; an array
+    on a GPU, which is not copied."""
+    if has_interface(value):
+        return on_gpu(value)
     match value:
         case bool() | np.bool_():
             return nodes.Leaf((), BOOL, value=bool(value))
@@ -25,16 +30,40 @@ def leaf(value: Any, copy: bool) -> nodes.Leaf:
         case float() | np.floating():
             return nodes.Leaf((), FLOAT, value=float(value))
         case Nested():
-            return nodes.Leaf((len(value),), Rows(kind_of_column(value.content)), value=value)
+            place = GPU if has_interface(value.content) else HOST
+            return nodes.Leaf((len(value),), Rows(kind_of_column(value.content)), value=value, device=place)
         case Tuples():
-            return nodes.Leaf((len(value),), kind_of_column(value), value=value)
+            return nodes.Leaf((len(value),), kind_of_column(value), value=value, device=HOST)
     array = as_array(value)
     if array.ndim == 0:
         return leaf(array.item(), copy)
     kind = kind_of_dtype(array)
     array = np.array(array, order="C") if copy or not array.flags.c_contiguous else array.view()
     array.flags.writeable = False               # an array never changes
-    return nodes.Leaf(array.shape, kind, value=array)
+    return nodes.Leaf(array.shape, kind, value=array, device=HOST)
+
+
+def on_gpu(value: Any) -> nodes.Leaf:
+    """Return the node of an array that lies on a GPU."""
+    interface = value.__cuda_array_interface__
+    kind = kind_of_dtype(np.empty(0, np.dtype(interface["typestr"])))
+    return nodes.Leaf(tuple(interface["shape"]), kind, value=value, device=GPU)
+
+
+def is_of_others(value: Any) -> bool:
+    """Is it an array of another library's on a GPU, or are rows of one?"""
+    inner = value.content if isinstance(value, Nested) else value
+    return has_interface(inner) and not isinstance(inner, DeviceArray)
+
+
+def fetched(node: nodes.Node) -> Any:
+    """Return the node's value in the computer's memory."""
+    if node.device in ("", HOST):
+        return node.value
+    found = on_host(node.value)
+    if isinstance(found, np.ndarray):
+        found.flags.writeable = False
+    return found
 
 
 def as_array(value: Any) -> Array:
@@ -114,6 +143,9 @@ def result(value: Any, node: nodes.Node) -> Any:
         content = grouped(content.columns if isinstance(content, Tuples) else (content,), node.kind)
         if len(node.shape) > 1:
             content = records(content)
+    if isinstance(content, DeviceArray):
+        known = tuple([length for length in node.shape if length is not None])
+        return content.reshape(known) if len(known) == len(node.shape) else content
     if isinstance(content, np.ndarray):
         if len(node.shape) > 1:
             content = content.reshape(node.shape)
@@ -140,7 +172,7 @@ def grouped(columns: Sequence[Any], kind: Items) -> Tuples:
 def records(column: Tuples) -> Array:
     """Return the tuples as an array of records, whose fields are f0, f1, ..., or the attributes."""
     names = getattr(column.make, "_fields", None) or [f"f{n}" for n in range(len(column.columns))]
-    columns = [records(one) if isinstance(one, Tuples) else np.asarray(one) for one in column.columns]
+    columns = [records(one) if isinstance(one, Tuples) else np.asarray(on_host(one)) for one in column.columns]
     found = np.empty(len(column), [(name, part.dtype) for name, part in zip(names, columns)])
     for name, part in zip(names, columns):
         found[name] = part

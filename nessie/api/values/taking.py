@@ -32,10 +32,11 @@ class Argument:
 @dataclass(frozen=True)
 class Taken:
     """The arguments of a call. `names`: those of the last arguments, which are given by name; `copied`: bytes of
-    copies."""
+    copies; `stay`: the result stays on the device wherever they lie."""
     arguments: tuple[Argument, ...]
     names: tuple[str, ...] = ()
     copied: int = 0
+    stay: bool = False
 
     @property
     def values(self) -> list[Any]:
@@ -61,8 +62,8 @@ class Taken:
 
     @property
     def device(self) -> bool:
-        """Whether any argument has an array on a GPU."""
-        return any(argument.how.device for argument in self.arguments)
+        """Whether arrays of the result stay on the device, as they do if any argument has one there."""
+        return self.stay or any(argument.how.device for argument in self.arguments)
 
     @property
     def streams(self) -> set[int]:
