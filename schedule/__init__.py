@@ -3,6 +3,7 @@
     schedule        pass: decides which launches become one kernel; begins here
     fuse            pass: makes the kernels that a schedule asks for
     sink            pass: moves launches into the branches that make what they read, before scheduling
+    join            - and joins conditionals on one condition
     pull            pass: computes elements where they are gathered, before scheduling
     nodes           schedules, as data
     text            schedules as text and back

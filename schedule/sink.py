@@ -8,12 +8,13 @@
   in    flat lambda_cu, sites specialised
   out   flat lambda_cu in which A and B are launched from one control region, so that they may share a kernel
   how   For each conditional, the runs after it that read its results in order, and the runs that read theirs, go into
-        both branches. A run goes only if something can be gained and nothing lost: in a branch, a kernel makes what it
+        both branches. Conditionals on one condition are joined (schedule.join), so that their branches' kernels may
+        share one, too. A run goes only if something can be gained and nothing lost: in a branch, a kernel makes what it
         reads, in order (MAP, SCAN, FILTER), and nobody else needs that; no run that stays reads its results; and it
         reads no array that an earlier kernel has made for it alone, as the two may share a kernel now.
   sound A run changes nothing but its results, which it makes of the same values. No effect stands between, and if the
         run can fail, nothing that it passes can.
-  ends  as each run goes into a conditional of a finite text, from the outside in
+  ends  as each run goes into a conditional of a finite text, from the outside in, and each joining leaves one less
 """
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ from nessie.lambda_cu.passes.dead_code import drop_dead_code
 from nessie.schedule.graph.nodes import OWN
 from nessie.schedule.graph.regions import block_uses, instantiate, statement_uses
 from nessie.schedule.graph.uses import uses_of
+from nessie.schedule.join import first_joined
 
 IN_ORDER = (ir.Map, ir.Scan, ir.Filter)
 
@@ -61,14 +63,21 @@ class Sinking:
     def block(self, block: ir.Block) -> ir.Block:
         """The block with its runs as deep as they go."""
         statements, changed, at = list(block.statements), False, 0
+        leaving = scope.atom_names(block.results)
         while at < len(statements):
             branch = statements[at]
             if isinstance(branch, ir.Branch):
-                runs = self.moving(statements, at, block.results)
+                runs = self.moving(statements, at, leaving)
                 if runs:
                     branch = self.with_runs(branch, runs)
                     gone = set(map(id, runs))
-                    statements[at + 1:] = [s for s in statements[at + 1:] if id(s) not in gone]
+                    statements[at:] = [branch, *[s for s in statements[at + 1:] if id(s) not in gone]]
+                if found := first_joined(statements, at, leaving, self.can_fail):
+                    place, both = found
+                    statements[place:place + 1] = [both]
+                    del statements[at]
+                    changed = True
+                    continue
                 then, orelse = self.block(branch.then), self.block(branch.orelse)
                 if runs or then is not branch.then or orelse is not branch.orelse:
                     statements[at], changed = replace(branch, then=then, orelse=orelse), True
@@ -77,8 +86,8 @@ class Sinking:
 
     # Which runs ---------------------------------------------------------------------------------
 
-    def moving(self, statements: Sequence[ir.Statement], at: int, results: Collection[ir.Atom]) -> list[ir.Run]:
-        """The runs after the conditional at this place that go into its branches."""
+    def moving(self, statements: Sequence[ir.Statement], at: int, leaving: Iterable[str]) -> list[ir.Run]:
+        """The runs after the conditional at this place that go into its branches. `leaving`: the block's results."""
         branch = statements[at]
         assert isinstance(branch, ir.Branch)
         made = {param.name for number, param in enumerate(branch.results) if self.is_made_in_order(branch, number)}
@@ -90,17 +99,17 @@ class Sinking:
         while True:
             gone = set(map(id, runs))
             staying = [s for s in statements[at + 1:] if id(s) not in gone]
-            kept = self.gaining(runs, staying, made, scope.atom_names(results))
+            kept = self.gaining(runs, staying, made, leaving)
             if len(kept) == len(runs):
                 return runs
             runs = kept
 
     def gaining(self, runs: Sequence[ir.Run], staying: Sequence[ir.Statement], made: Collection[str],
-                results: Iterable[str]) -> list[ir.Run]:
-        """The runs that gain by going, and neither read from nor are read by what stays. `results`: of the block."""
+                leaving: Iterable[str]) -> list[ir.Run]:
+        """The runs that gain by going, and neither read from nor are read by what stays."""
         late = {param.name for s in staying for param in scope.results(s)}
         read = {name for s in staying if isinstance(s, ir.Run) for name in scope.used_names(s)}
-        spared = set(made).difference(results, *map(statement_uses, staying))
+        spared = set(made).difference(leaving, *map(statement_uses, staying))
         spared.update([param.name for run in runs for param in run.results])
         return [run for run in runs if late.isdisjoint(scope.used_names(run))
                 and read.isdisjoint([param.name for param in run.results])

@@ -68,6 +68,27 @@ def test_many_elements_are_a_walk_of_segments() -> None:
     same(program, list(range(60)))
 
 
+BAND = "{v[j] : j in [max(0, i-b):min(n, i+b+1)]}"
+OF_A_BAND = {
+    "both": ("[(int, int)]", f"(sum({BAND}), max_val({BAND}))"),
+    "by a name": ("[(int, int)]", f"let w = {BAND} in (sum(w), min_val(w))"),
+    "their difference": ("[int]", f"max_val({BAND}) - min_val({BAND})"),
+    "a mean": ("[float]", f"let w = {BAND} in float(sum(w)) / float(#w)"),
+    "one after another": ("[int]", f"let w = {BAND} in sum(w) * v[i] - max_val(w) + count({{x > 3 : x in w}})"),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_BAND)
+def test_sums_of_one_band_are_one_kernel(name: str) -> None:
+    """One for few rounds and one for many, of which one runs."""
+    type_, body = OF_A_BAND[name]
+    program = Compiled(f"function main(v, b) : ([int], int) -> {type_} = let n = #v in {{{body} : i in [0:n]}};")
+    assert len(program.executable("ilp").kernels) == 2
+    for arguments in [([], 1), ([3], 0), (INTS[-1], 1), (list(range(90)), 20)]:
+        same(program, *arguments)
+    assert_the_gpu_agrees(program, (INTS[-1], 2))
+
+
 @pytest.mark.parametrize("rule", ["clamp", "wrap", "mirror"])
 def test_padded_windows_are_one_kernel_that_checks_nothing(rule: str) -> None:
     """pad has been checked to have elements where it makes any, so what the rule finds is in range."""
