@@ -11,7 +11,8 @@ THREADS = 256                   # of FoldAll's blocks
 
 
 def mapping_of(strategy: maps.Strategy, space: Space) -> maps.Top | None:
-    """Return the mapping that the strategy makes for the space; None for `none`."""
+    """Return the mapping that the strategy makes for the space; None for `none`. `auto` takes what every GPU launches
+    for all sizes."""
     rank, stepped = len(space), any([not axis.is_dense for axis in space])
     if any([axis.depends for axis in space]):
         raise Unmappable(strategy, f"{strategy.name} takes axes of one length: write GridBlock(..., Hull(Gen))")
@@ -23,7 +24,7 @@ def mapping_of(strategy: maps.Strategy, space: Space) -> maps.Top | None:
             return jing(rank, stepped)
         case "JingExt":
             return jing_ext(rank, stepped)
-        case "FoldAll":
+        case "FoldAll" | "auto":
             return fold_all(rank, stepped)
     return None
 

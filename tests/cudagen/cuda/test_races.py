@@ -154,7 +154,7 @@ def dialect(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 def test_what_orders_accesses(dialect: Watched, name: str) -> None:
     blocks = 2 if name in ("atomic", "earlier_blocks") else 1
     zeros = bytes(8).hex()
-    once = f"write 1 .{zeros * 512}\nlaunch {name} {blocks} .{zeros} 1 0 1 0\n"
+    once = f"write 1 .{zeros * 512}\nlaunch {name} {blocks} 1 1 256 1 1 .{zeros} 1 0 1 0\n"
     found = dialect.replay(f"take 1 4096\n{once}{once}", 1)            # launches are ordered
     assert found == "" if ORDERED[name] else "data race" in found
 

@@ -231,9 +231,12 @@ def run_cuda(kernel: ir.Kernel, arguments: list[Any], seed: int, width: int | No
         interpreted.take_buffers(phase, memory)
         function = next(f for f in module.functions if f.name == phase.function)
         given = interpreted.arguments(function, phase, memory)
-        blocks = 1 if phase.chunks is None else interpreted.size(phase.chunks, memory)
-        if blocks:
-            loops_interpreter.launch(module, phase.function, given, blocks, THREADS, order=Random(seed))
+        sizes = [interpreted.size(size, memory) for size in (*phase.shape.grid, *phase.shape.block)] if phase.shape \
+            else [1 if phase.chunks is None else interpreted.size(phase.chunks, memory), 1, 1, THREADS, 1, 1]
+        if all(sizes):
+            x, y, z, *threads = sizes
+            loops_interpreter.launch(module, phase.function, given, (x, y, z), (threads[0], threads[1], threads[2]),
+                                     order=Random(seed))
             assert not memory[TICKETS].any()
     bases = {buffer.name: buffer.base for phase in plan.phases for buffer in phase.buffers}
     return [plain(interpreted.result(r, memory, bases)) for r in plan.results], int(memory["errors"][0])
