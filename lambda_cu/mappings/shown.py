@@ -2,7 +2,9 @@
 example."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from nessie.base.source import InternalError, NessieError, Source
 from nessie.base.text.places import Places
@@ -15,7 +17,10 @@ from nessie.lambda_cu.mappings.levels import beyond
 from nessie.lambda_cu.mappings.mapped import Mapped, launch_of, mapped, sizes_of
 from nessie.lambda_cu.mappings.strategies import mapping_of
 from nessie.lambda_cu.mappings.text import parse_mapping, show_mapping
+from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names
+from nessie.lambda_cu.spaces.closed import INTS, ONE
 from nessie.lambda_cu.text.printer_expressions import show_exp
 
 USUAL = 5                       # what a size is in the example, unless somebody says it
@@ -40,7 +45,7 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
         raise NessieError(f"the space has no size {unknown[0]}", hint=f"it has {', '.join(known) or 'none'}")
     parts = [*([("mapping", [show_mapping(top)])] if isinstance(asked, maps.Strategy) else []),
              ("space", stages(made, of)), ("host", lets(made.host)),
-             ("launch", [f"grid ({exps(made.grid)}), block ({exps(made.block)})"]),
+             ("launch", [shown_launch(made)]),
              ("thread", thread(made)), ("example", checked_example(made, of, known))]
     return "".join([section(title, lines) for title, lines in parts if lines])
 
@@ -66,6 +71,47 @@ def section(title: str, lines: list[str]) -> str:
 
 def exps(index: tuple[ir.Exp, ...]) -> str:
     return ", ".join(map(show_exp, index))
+
+
+def shown_launch(made: Mapped) -> str:
+    return f"grid ({exps(made.grid)}), block ({exps(made.block)})"
+
+
+def in_sizes(made: Mapped) -> Mapped:
+    """The mapping, whose launch and loops are formulas of the space's sizes."""
+    known: dict[str, ir.Exp] = {}
+
+    def formula(exp: ir.Exp) -> ir.Exp:
+        return substitute(exp, {name: known[name] for name in free_names(exp) if name in known})
+    for name, exp in made.host.items():
+        known[name] = formula(exp)
+    return replace(made, grid=tuple(map(formula, made.grid)), block=tuple(map(formula, made.block)),
+                   loops={name: formula(length) for name, length in made.loops.items()})
+
+
+def shown_idle(made: Mapped) -> str:
+    """How many threads have no index, as a formula of sizes, for a space of axes that begin at 0 and have no steps."""
+    if not made.guards:
+        return "none"
+    found = in_sizes(made)
+    return show_exp(INTS.minus(product((*found.grid, *found.block, *found.loops.values())),
+                               product([axis.high for axis in found.stages[0]])))
+
+
+def product(sizes: Sequence[ir.Exp]) -> ir.Exp:
+    made: ir.Exp = ONE
+    for size in sizes:
+        made = INTS.times(made, size)
+    return made
+
+
+def shown_recovery(made: Mapped) -> str:
+    """How many operations find an index."""
+    found = Counter([part.op for exp in (*made.code.values(), *made.guards, *made.index) for part in subexpressions(exp)
+                     if isinstance(part, ir.Op)])
+    divisions = found["/"] + found["rem"]
+    others = sum(found.values()) - divisions
+    return f"{divisions or 'no'} division{'s' * (divisions > 1)}, {others} other operation{'s' * (others != 1)}"
 
 
 def stages(made: Mapped, of: Space) -> list[str]:

@@ -8,37 +8,46 @@ import re
 from collections.abc import Mapping
 
 from nessie import driver, forms, pipeline
-from nessie.base.source import Span, user_span
+from nessie.base.source import Origin, Span, user_span
+from nessie.cudagen.loops.plan import THREADS
 from nessie.flatten.flatten import flattened
 from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obstacle, obstacles
 from nessie.flatten.values.emitter import SpaceMade
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.borders import splits
 from nessie.lambda_cu.borders.interior import Split
-from nessie.lambda_cu.scope import failing_functions
+from nessie.lambda_cu.mappings.kernels import walk_of
+from nessie.lambda_cu.mappings.owners import by_owners, owned
+from nessie.lambda_cu.mappings.shown import in_sizes, shown_idle, shown_launch, shown_recovery
+from nessie.lambda_cu.mappings.text import show_mapping
+from nessie.lambda_cu.scope import failing_functions, statements
 from nessie.lambda_cu.spaces.steps import show
 from nessie.lambda_cu.text.printer_expressions import show_exp, show_size
 from nessie.mono import nodes as mono
 from nessie.mono.passes.reduce_groups import groups_reduced
-from nessie.schedule.explain.layout import excerpt
+from nessie.schedule.explain.layout import excerpt, place_text
 from nessie.schedule.explain.notes import (
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
+    MappingExplained,
     Notes,
     ReductionExplained,
     SpaceExplained,
 )
+from nessie.schedule.wishes.mappings import wished
+from nessie.schedule.wishes.wishes import Wish
 
 
 def notes_of(job: pipeline.Job, ran: Mapping[str, driver.PassResult]) -> Notes:
-    """The notes on a program whose passes up to fusing have run. One that was flat before has interiors only."""
+    """The notes on a program whose passes up to fusing have run. One that was flat before has interiors
+    and mappings only."""
     made = driver.made(ran.values())
-    inside = interiors(made[forms.FUSED])
+    inside, mapped = interiors(made[forms.FUSED]), mappings(made[forms.FUSED], made[forms.FLAT], job)
     if forms.MONO not in made:
-        return Notes(interiors=inside)
+        return Notes(interiors=inside, mappings=mapped)
     reductions, spaces = of_flattening(made[forms.MONO], job)
-    return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside)
+    return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside, mapped)
 
 
 def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
@@ -109,6 +118,34 @@ def interior_explained(place: Span | None, split: Split, names: Mapping[str, str
                                       for at in range(0, len(axis.items), 2)]])
     dropped = [(shown(one.decision), shown(one.inside)) for one in split.dropped]
     return InteriorExplained(place, ranges, tuple(dict.fromkeys(dropped)))
+
+
+def mappings(fused: ir.Program, flat: ir.Program, job: pipeline.Job) -> tuple[MappingExplained, ...]:
+    """The mappings of fused kernels, with who has asked for them."""
+    if not any([kernel.by is not None for kernel in fused.kernels]):
+        return ()
+    names = names_of_sizes(fused)
+    results = wished(flat, pipeline.wishes(job, flat), pipeline.profile(job))
+    asked = {s.origin: results[param.name] for f in flat.functions for s in statements(f.body) if isinstance(s, ir.Run)
+             for param in s.results if param.name in results}
+    return tuple([mapping_explained(kernel, asked, names) for kernel in fused.kernels if kernel.by is not None])
+
+
+def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, Wish], names: Mapping[str, str]) -> MappingExplained:
+    """`asked`: the wishes for launches, by their origins."""
+    assert kernel.by is not None
+    wish = next((asked[origin] for origin in (*kernel.merged, kernel.origin) if origin in asked), None)
+    source = "the program's text" if wish is None else wish.option if wish.place is None else (
+        f"the pragma at {place_text(wish.place)}")
+    place, text = user_span(kernel.origin), show_mapping(kernel.by)
+    if by_owners(kernel):
+        owner = owned(kernel)
+        return MappingExplained(place, text, source, f"each row has {owner.lanes} of the {THREADS} threads of a block")
+    found = walk_of(kernel)
+    assert found is not None
+    launch, idle = shown_launch(in_sizes(found.mapped)), shown_idle(found.mapped)
+    return MappingExplained(place, text, source, renamed(launch, names), renamed(idle, names),
+                            shown_recovery(found.mapped))
 
 
 def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained:

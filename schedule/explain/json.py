@@ -38,6 +38,7 @@ from nessie.schedule.explain.notes import (
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
+    MappingExplained,
     ReductionExplained,
     SpaceExplained,
 )
@@ -53,12 +54,18 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "groups": [groups_json(found) for found in explained.notes.groups],
             "reductions": [reduction_json(found) for found in explained.notes.reductions],
             "spaces": [space_json(found) for found in explained.notes.spaces],
-            "interiors": [interior_json(found) for found in explained.notes.interiors]}
+            "interiors": [interior_json(found) for found in explained.notes.interiors],
+            "mappings": [mapping_json(found) for found in explained.notes.mappings]}
 
 
 def interior_json(found: InteriorExplained) -> dict[str, Any]:
     return {"place": place_json(found.place), "ranges": [{"from": low, "before": high} for low, high in found.ranges],
             "dropped": [{"decision": decision, "inside": inside} for decision, inside in found.dropped]}
+
+
+def mapping_json(found: MappingExplained) -> dict[str, Any]:
+    return {"place": place_json(found.place), "mapping": found.mapping, "source": found.source, "launch": found.launch,
+            "idle": found.idle, "recovery": found.recovery}
 
 
 def reduction_json(found: ReductionExplained) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What there is to tell of a program beside its schedule: how functions run, which groups are made, how rows are
-reduced, how lengths are held, what is split at its borders. Plain data; each note has its place in the user's source.
+reduced, how lengths are held, what is split at its borders, what mappings walk. Plain data; each note has its place in
+the user's source.
 """
 from __future__ import annotations
 
@@ -61,11 +62,25 @@ class InteriorExplained:
 
 
 @dataclass(frozen=True)
+class MappingExplained:
+    """The mapping that walks the kernel of what is computed at `place`, and where it comes from, a pragma, an option or
+    the text of the program; the blocks and threads of its launch, and how many of these have no index: formulas;
+    `recovery`: what it takes to find one."""
+    place: Span | None
+    mapping: str
+    source: str
+    launch: str
+    idle: str = ""
+    recovery: str = ""
+
+
+@dataclass(frozen=True)
 class Notes:
     """`functions`: those that the program calls; `groups`: those by keys; `reductions`: those of rows; `spaces`: those
-    of sequences in sequences; `interiors`: of what is split at its borders."""
+    of sequences in sequences; `interiors`: of what is split at its borders; `mappings`: of kernels that have one."""
     functions: tuple[FunctionExplained, ...] = ()
     groups: tuple[GroupsExplained, ...] = ()
     reductions: tuple[ReductionExplained, ...] = ()
     spaces: tuple[SpaceExplained, ...] = ()
     interiors: tuple[InteriorExplained, ...] = ()
+    mappings: tuple[MappingExplained, ...] = ()

@@ -1,4 +1,4 @@
-"""Prints notes for people: a section of each kind, a line for each note, except interiors, which take several.
+"""Prints notes for people: a section of each kind, a line for each note, more for interiors and mappings.
 
     sections(notes)         [document, ...], each note marked with itself
 """
@@ -13,6 +13,7 @@ from nessie.schedule.explain.notes import (
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
+    MappingExplained,
     Notes,
     ReductionExplained,
     SpaceExplained,
@@ -22,13 +23,13 @@ RUNS = {"thread": "runs per element", "lifted": "is lifted", "apart": "is lifted
         "host": "runs on the host"}
 REDUCED = {"fold": "is a fold of each element", "segments": "is a reduction of segments",
            "either": "is a fold of each element, or of segments, as the run asks"}
-Note = FunctionExplained | GroupsExplained | ReductionExplained | SpaceExplained | InteriorExplained
+Note = FunctionExplained | GroupsExplained | ReductionExplained | SpaceExplained | InteriorExplained | MappingExplained
 
 
 def sections(notes: Notes) -> list[Doc]:
     """The sections that have notes."""
     every = (functions(notes.functions), groups(notes.groups), reductions(notes.reductions), spaces(notes.spaces),
-             interiors(notes.interiors))
+             interiors(notes.interiors), mappings(notes.mappings))
     return [section for section in every if section]
 
 
@@ -70,6 +71,20 @@ def interior(note: InteriorExplained) -> Iterator[str]:
         yield f"    {axis} from {low} to before {high}"
     decisions = [[decision, f"is {inside}"] for decision, inside in note.dropped]
     yield from (f"    {line}" for line in table(decisions, left=2))
+
+
+def mappings(notes: Sequence[MappingExplained]) -> Doc:
+    """What mappings walk, who has asked for it, and what is launched."""
+    return section("mappings", notes, [tuple(mapping(note)) for note in notes])
+
+
+def mapping(note: MappingExplained) -> Iterator[str]:
+    yield f"  {excerpt(note.place)}  {place_text(note.place)}".rstrip()
+    yield f"    {note.mapping}, by {note.source}"
+    yield f"    {note.launch}"
+    if note.idle:
+        yield f"    threads without an index: {note.idle}"
+        yield f"    an index is found by {note.recovery}"
 
 
 def rows(title: str, notes: Sequence[Note], cells: Sequence[Sequence[str]], head: Sequence[str] = ()) -> Doc:

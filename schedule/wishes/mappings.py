@@ -31,9 +31,14 @@ from nessie.schedule.wishes.wishes import LEVEL, MAPPINGS, Wish, Wishes
 
 def mappings(program: ir.Program, wishes: Wishes, profile: Profile) -> ir.Program:
     """Return the program in which the kernels that wishes name have mappings; an impossible wish is an error."""
+    return with_mappings(program, found) if (found := wished(program, wishes, profile)) else program
+
+
+def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, Wish]:
+    """Return which wish says how each of the kernels' results is walked of which one does."""
     wanted = [wish for wish in wishes.wanted if wish.kind in MAPPINGS]
     if not wanted:
-        return program
+        return {}
     graphs = [graph for _, graph in regions_with_graphs(program, profile, None, None)]
     found: dict[str, Wish] = {}             # by the name of a result
     for wish in wanted:
@@ -47,7 +52,7 @@ def mappings(program: ir.Program, wishes: Wishes, profile: Profile) -> ir.Progra
         taken = require_walks(program, nodes, wish)
         wishes.met.told.update(dict.fromkeys([f"{wish.option} leaves out {wish.first}'s kernel of {made}: {reason}"
                                               for made, reason in taken]))
-    return with_mappings(program, found)
+    return found
 
 
 def mapping_of(wish: Wish, places: Places | None = None) -> maps.Mapping:
@@ -102,13 +107,13 @@ def runs_of(program: ir.Program, results: set[str]) -> list[ir.Run]:
                  if any([param.name in results for param in run.results])}.values())[::-1]
 
 
-def with_mappings(program: ir.Program, wished: Mapping[str, Wish]) -> ir.Program:
+def with_mappings(program: ir.Program, wishes: Mapping[str, Wish]) -> ir.Program:
     """The program in which runs that make these names have kernels of their own, with mappings where they can."""
     kernels, names = {kernel.name: kernel for kernel in program.kernels}, Names(k.name for k in program.kernels)
     made: dict[tuple[str, str, str], ir.Kernel] = {}
 
     def walked(run: ir.Run) -> ir.Run:
-        wish = next((wished[param.name] for param in run.results if param.name in wished), None)
+        wish = next((wishes[param.name] for param in run.results if param.name in wishes), None)
         if wish is None:
             return run
         key = run.kernel, wish.kind, wish.second
