@@ -1,6 +1,7 @@
 """The options of a program that Python has loaded."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -12,13 +13,16 @@ from nessie.base.source import NessieError
 from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.widths import SETTINGS, Widths
 from nessie.running.targets import TARGETS
+from nessie.schedule.wishes.asked import asked
+from nessie.schedule.wishes.wishes import Wish
 
 
 @dataclass(frozen=True)
 class Options:
     """The options: `threads` of the CPU; `memory`: a limit in bytes, or a text such as "2G"; `depth`: a limit on
     recursion; `seconds`: a limit for each call; `seed` of random numbers; `unchecked`: leave out run-time checks;
-    `floats` and `ints`: the bits of the program's numbers. NessieError for a wrong value."""
+    `floats` and `ints`: the bits of the program's numbers; `mappings`: texts of mappings, by the names of what they are
+    to walk. NessieError for a wrong value."""
     target: str = "cpu"
     threads: int | None = None
     memory: int | str | None = None
@@ -28,6 +32,7 @@ class Options:
     unchecked: bool = False
     floats: int = 64
     ints: int = 64
+    mappings: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -43,6 +48,13 @@ class Options:
         for name, bits in (("float", self.floats), ("int", self.ints)):
             if bits not in SETTINGS or not is_whole(bits):
                 raise wrong(name, bits, "32 or 64")
+
+        wishes_of(self.mappings)
+
+    @property
+    def wishes(self) -> tuple[Wish, ...]:
+        """Those for mappings."""
+        return wishes_of(self.mappings)
 
     @property
     def bytes(self) -> int | None:
@@ -71,6 +83,14 @@ def memory_limit(value: Any) -> int | None:
 
 def wrong(name: str, value: object, wanted: str) -> NessieError:
     return NessieError(f"{name} is {wanted}, not {value!r}")
+
+
+def wishes_of(mappings: Any) -> tuple[Wish, ...]:
+    """The wishes for mappings, by the names of what they are to walk."""
+    if not isinstance(mappings, Mapping | None):
+        raise wrong("mappings", mappings, "a dict of names and mappings")
+    return tuple([wish for name, text in (mappings or {}).items()
+                  for wish in asked(f"{a_text(name, 'a name')}={a_text(text, 'a mapping')}", "mappings")])
 
 
 def a_text(value: object, what: str) -> str:

@@ -21,6 +21,8 @@ from nessie.inspect.views import VIEWS, Subject
 from nessie.library import library
 from nessie.mono import nodes as mono
 from nessie.running.targets import TARGETS
+from nessie.schedule.wishes.asked import asked
+from nessie.schedule.wishes.wishes import MAPPINGS
 from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, describe_, help_text, mono_of, row_of
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import place, placed
@@ -145,6 +147,19 @@ def target(repl: Repl, command: syntax.Command) -> None:
     session.job = replace(session.job, target=name)
 
 
+def map_(repl: Repl, command: syntax.Command) -> None:
+    """Ask for a mapping from now on, in place of earlier ones for the same name; alone, show those asked for."""
+    session = repl.session
+    if not command.text:
+        options = [wish.option for wish in session.job.wishes if wish.kind in MAPPINGS]
+        repl.show("".join([f"{option}\n" for option in options]) or "no mapping is asked for\n")
+        return
+    wanted = asked(command.text, ":map")
+    names = {wish.first for wish in wanted}
+    kept = [wish for wish in session.job.wishes if wish.kind not in MAPPINGS or wish.first not in names]
+    session.job = replace(session.job, wishes=(*kept, *wanted))
+
+
 def reset(repl: Repl, command: syntax.Command) -> None:
     session = repl.session
     session.environment = library.library(session.environment.widths)
@@ -177,6 +192,8 @@ PROMPT_COMMANDS = (
     Row(":time", "EXPR", "its value, and how long that took", time_),
     Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
     Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
+    Row(":map", "[NAME=MAPPING]", "on a GPU, let this mapping walk what NAME stands for from now on; alone: which do",
+        map_),
     Row(":reset", "", "forget all definitions; settings stay", reset),
     Row(":more", "", "how the last long result goes on", more),
     Row(":help", "[NAME]", "this; with a name, its type and what it means", help_),
