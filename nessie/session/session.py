@@ -320,7 +320,7 @@ class Session:
 
     def unmet(self) -> list[str]:
         """The wishes for kernels that no form so far has met, and the warnings that nobody has seen."""
-        if not self.job.wishes:
+        if not (self.job.wishes or self.job.met.told):
             return self.warnings()
         from nessie.schedule.wishes.pairs import unmet
         return [*unmet(self.job.wishes, self.job.met), *self.warnings()]

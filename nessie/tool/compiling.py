@@ -137,7 +137,9 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     found = written(options)
     made = found.program
     if until is not pipeline.pass_named("parse") or found.syntax is None:
-        made = driver.compile_program(job_for(job_of(options), options, found), found.form, made, until)
+        job = job_for(job_of(options), options, found)
+        made = driver.compile_program(job, found.form, made, until)
+        warn(job.met.told)
     warn_of(found)
     return made
 

@@ -24,7 +24,7 @@ from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.lambda_cu.scope import map_runs, statements
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.graph import regions_with_graphs
-from nessie.schedule.graph.nodes import Node
+from nessie.schedule.graph.nodes import HOST, Node
 from nessie.schedule.wishes.pairs import concerned, missing, named, place_of, places_of
 from nessie.schedule.wishes.wishes import LEVEL, MAPPINGS, Wish, Wishes
 
@@ -42,7 +42,7 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, W
     graphs = [graph for _, graph in regions_with_graphs(program, profile, None, None)]
     found: dict[str, Wish] = {}             # by the name of a result
     for wish in wanted:
-        nodes = [node for graph in graphs for node in named(graph, wish.first, wish, wishes)]
+        nodes = [node for graph in graphs for node in named(graph, wish.first, wish, wishes) if node.op != HOST]
         if not nodes and wishes.strict and concerned(graphs, wish):
             raise missing(graphs, wish.first, wish, wishes)
         for name in [name for node in nodes for name in node.results if name != "_"]:
@@ -50,7 +50,7 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, W
                 raise NessieError(f"{wish.first} is to be walked in two ways, and can be in one",
                                   *place_of(found[name]), *place_of(wish))
         taken = require_walks(program, nodes, wish)
-        wishes.met.told.update(dict.fromkeys([f"{wish.option} leaves out {wish.first}'s kernel of {made}: {reason}"
+        wishes.met.told.update(dict.fromkeys([f"{wish.option} leaves out the kernel of {made}: {reason}"
                                               for made, reason in taken]))
     return found
 

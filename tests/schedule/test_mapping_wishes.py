@@ -1,0 +1,209 @@
+"""Users' wishes for mappings: options, files, pragmas; what cannot be walked, with the wrong word; what fuses."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nessie.base.source import NessieError, Source
+from nessie.cudagen.cuda.cudasim import compiler
+from nessie.pragmas import doubtful, of_source
+from nessie.schedule.wishes.asked import asked
+from nessie.schedule.wishes.wishes import MAP
+from nessie.tool.cli import main
+
+NEST = """function nest(v, w) =
+  let a = {{x * 10 + y : y in w} : x in v};
+      b = {x + 1 : x in v}
+  in {sum(r) + y : r in a; y in b};
+"""
+TYPE = ["-e", "nest", "-t", "([int], [int])"]
+CHAIN = """function chain(v) : [float] -> [float] =
+  let a = {x + 1.0 : x in v}; b = {sqrt(y) : y in a} in {z * z : z in b};
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "nest.nesl"
+    path.write_text(text)
+    return str(path)
+
+
+def with_pragma(pragma: str) -> str:
+    return NEST.replace("in v};\n", f"in v}}; % {pragma} %\n", 1)
+
+
+def fused(path: str, capsys: pytest.CaptureFixture[str], *words: str, target: str = "cuda") -> str:
+    assert main(["compile", path, *TYPE, "--target", target, "--emit", "fused", *words]) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_options_files_and_pragmas_ask_for_mappings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, asks = tmp_path / "asks.txt", "GridBlock(1, SplitLast(32, Gen))"
+    plain.write_text(f"# how the nest is walked\n\n  a by {asks}\nB by FoldAll\n")
+    path = written(tmp_path, NEST)
+    for words in (["--map", f"a={asks}"], ["--map", f"A = {asks}"]):
+        assert fused(path, capsys, *words).count(f"by {asks}") == 1
+    found = fused(path, capsys, "--map", f"@{plain}")
+    assert found.count(f"by {asks}") == 1 and found.count("by GridBlock(1, SplitLast(256, ShiftLB(Gen)))") == 1
+    assert " by " not in fused(path, capsys, "--map", f"a={asks}", target="cpu")
+    path = written(tmp_path, with_pragma(f"MAP a by {asks}"))
+    assert fused(path, capsys).count(f"by {asks}") == 1
+    assert f"by {asks}" not in fused(path, capsys, "--map", "a=Jing"), "an option comes before a pragma"
+    assert " by " not in fused(path, capsys, "--map", "a=none")
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_values_are_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, with_pragma("map a by Jing"))
+    on_gpu = ["--target", "cudasim"]
+    for words in (on_gpu, ["--target", "reference"], [], [*on_gpu, "--map", "b=FoldAll"]):
+        assert main(["run", path, "-e", "nest", "[1, 2]", "[3, 4, 5]", *words]) == 0
+        assert capsys.readouterr() == ("[44, 75]\n", "")
+    assert main(["run", path, "-e", "nest", "[1, 2]", "[0:2000]", *on_gpu, "--map", "a=GridBlock(1, Gen)"]) == 1
+    told = capsys.readouterr().err
+    assert "block.x is 2,000, and at most 1,024: split the axis: SplitLast(32, ...)" in told and "x * 10 + y" in told
+
+
+BIG = "GridBlock(1, SplitLast(4096, Gen))"
+
+
+@pytest.mark.parametrize(("mapping", "says", "word"), [
+    ("GridBlock(1, FoldLast2(SplitLast(2, CompressGrid([1], Gen))))", "CompressGrid has 1 flags, and here are 2 axes",
+     "CompressGrid"),
+    ("GridBlock(2, FoldLast2(Gen))", "takes 2 axes, and here is 1", "GridBlock"),
+    ("GridBlock(1, FoldLast2(FoldLast2(Gen)))", "FoldLast2 folds two axes, and here is 1", "FoldLast2"),
+    ("GridBlock(1, Permute([0, 0], Gen))", "[0, 0] is no order of 2 axes", "Permute"),
+    (BIG, "block.x is 4,096, and at most 1,024: split the axis", "GridBlock"),
+    ("Levels([block, warp], Gen)", "warp walks segments", "Levels"),
+    ("Levels([block, grid], Gen)", "levels go from grid over block to thread", "Levels"),
+    ("Levels([grid, lane], Gen)", "a grid holds no segment", "Levels"),
+    ("Levels([warp, lane], Gen)", "", ""),
+    ("SplitLast(32, Gen)", "GridBlock or Levels is outermost", "SplitLast"),
+    ("GridBlock(1, GridBlock(1, Gen))", "GridBlock is outermost, and nowhere else", "GridBlock"),
+    ("GridBlok(1, Gen)", "did you mean GridBlock?", "GridBlok"),
+    ("GridBlock(1, SplitLst(32, Gen))", "did you mean SplitLast?", "SplitLst"),
+    ("GridBlock(1, SplitLast(Gen))", "an int is expected here", "Gen"),
+    ("jing", "did you mean Jing?", "jing"),
+])
+def test_a_mapping_that_cannot_be_is_underlined(mapping: str, says: str, word: str, tmp_path: Path,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["compile", written(tmp_path, NEST), *TYPE, "--target", "cuda", "--emit", "fused", "--map",
+                   f"a={mapping}"])
+    told = capsys.readouterr().err
+    assert status == (1 if says else 0) and says in told
+    if says:
+        line, carets = next((line, told.splitlines()[at + 1]) for at, line in enumerate(told.splitlines())
+                            if mapping in line and " | " in line)
+        start = carets.index("^")
+        assert line[start:start + carets.count("^")] == word
+
+
+@pytest.mark.parametrize(("body", "type_", "says"), [
+    ("plus_scan(v)", "[int]", "is computed by SCAN: each of its elements needs those before it"),
+    ("{x in v | x > 0}", "[int]", "is computed by FILTER: where survivors are stored depends on those before them"),
+    ("sum(v)", "[int]", "is computed by REDUCE: it combines elements"),
+    ("sort(v)", "[int]", "is computed by ORDER: it sorts"),
+    ("{{x + 1 : x in r} : r in v}", "[[int]]", "rows of its space have lengths of their own"),
+    ("{sum(r) : r in v}", "[[int]]", "is computed by SEG_REDUCE: it combines elements"),
+])
+def test_what_may_not_be_mapped(body: str, type_: str, says: str, tmp_path: Path,
+                                capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, f"function main(v) = let a = {body}; % map a by FoldAll % in a;\n")
+    assert main(["compile", path, "-e", "main", "-t", type_, "--target", "cuda", "--emit", "fused"]) == 1
+    told = capsys.readouterr().err
+    assert f"this mapping cannot walk a: {says}" in told or says in told
+    assert "^^^^^^^" in told and body.strip() in told
+
+
+def test_mistakes_in_what_asks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, asks = written(tmp_path, NEST), tmp_path / "asks.txt"
+    asks.write_text("# nothing\na by Jing\nb bye Jing\n")
+    for words, says in ((["--map", "Jing"], "NAME=MAPPING, such as b=Jing"), (["--map", "@nowhere"], "cannot be read"),
+                        (["--map", f"@{asks}"], "NAME by MAPPING"), (["--map", "q=Jing"], "nothing is called q"),
+                        (["--map", "a=Jing", "--map", "a=FoldAll"], "a is to be walked in two ways"),
+                        (["--map", "a=Jing", "--level", "a=warp"], "a is to be walked in two ways")):
+        assert main(["compile", path, *TYPE, "--target", "cuda", "--emit", "fused", *words]) == 1
+        assert says in capsys.readouterr().err
+    with pytest.raises(NessieError, match=r"asks\.txt:3:1"):
+        asked(f"@{asks}")
+
+
+@pytest.mark.parametrize(("comment", "word", "meant"), [
+    ("mpa a by Jing", "mpa", "map"), ("levle a by warp", "levle", "level"), ("map a by jing", "jing", "Jing"),
+    ("map a by FoldAl", "FoldAl", "FoldAll"), ("mp a by GridBlock(1, Gen)", "mp", "map"),
+    ("map a by gridblock(1, Gen)", "gridblock", "GridBlock"),
+    ("map a by hand", "", ""), ("made a by hand", "", ""), ("look at a by row", "", ""), ("map a to b", "", "")])
+def test_comments_that_look_like_pragmas(comment: str, word: str, meant: str) -> None:
+    source = Source("test.nesl", with_pragma(comment))
+    assert of_source(source)[0] == ()
+    told = doubtful([source])
+    assert len(told) == bool(word)
+    if word:
+        ((place, _),) = told[0].places
+        assert source.text[place.start:place.end] == word and told[0].hint == f"did you mean {meant}?"
+
+
+def test_check_warns_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", written(tmp_path, with_pragma("map a by jing"))]) == 0
+    assert capsys.readouterr().err.startswith("warning: this comment looks like a pragma, and is none\n")
+    assert main(["check", written(tmp_path, with_pragma("map a by GridBlok(1, Gen)"))]) == 1
+    assert "did you mean GridBlock?" in capsys.readouterr().err
+    (wish,) = of_source(Source("test.nesl", with_pragma("map a by GridBlock(2, Gen)")))[0]
+    assert (wish.kind, wish.first, wish.second) == (MAP, "a", "GridBlock(2, Gen)")
+
+
+def test_different_mappings_never_fuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same mapping, or none, does."""
+    path, other = written(tmp_path, CHAIN), ["--map", "a=Jing", "--map", "b=FoldAll"]
+    words = [path, "-e", "chain", "--target", "cuda"]
+    for wishes, kernels in ((["--map", "a=Jing"], 1), (["--map", "a=Jing", "--map", "b=Jing"], 1), (other, 2)):
+        assert main(["compile", *words, "--emit", "fused", *wishes]) == 0
+        assert capsys.readouterr().out.count("kernel ") == kernels
+    assert main(["explain", *words, "--all", *other]) == 0
+    told = capsys.readouterr().out
+    assert "a is walked by GridBlock(1, SplitLast(32, ShiftLB(Gen)))," in " ".join(told.split()) and "[mapping]" in told
+    assert main(["compile", *words, "--emit", "fused", *other, "--fuse-edge", "a,b"]) == 1
+    assert "a and b cannot share a kernel: a is walked by" in capsys.readouterr().err
+
+
+def test_others_share_a_kernel_with_what_is_mapped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """MAPs of the same space do; sums, which the mapping cannot walk, have launches of their own."""
+    text = "function main(v) = let a = {x + 1.0 : x in v}; b = {y * 2.0 : y in a} in (b, sum(b));\n"
+    path = written(tmp_path, text)
+    assert main(["compile", path, "-e", "main", "-t", "[float]", "--target", "cuda", "--emit", "fused", "--map",
+                 "a=FoldAll"]) == 0
+    found = capsys.readouterr().out
+    assert found.count("kernel ") == 2 and found.count(" by GridBlock") == 1
+    mapped = found[found.index(" by GridBlock"):]
+    assert "+ 1.0" in mapped[:mapped.index("}\n\n")] and "* 2.0" in mapped[:mapped.index("}\n\n")]
+
+
+def test_kernels_that_a_wish_leaves_out_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A function that is called for a vector and for rows: the one kernel has two axes, the other one."""
+    text = """function twice(v) = let a = {x * 2 : x in v} in {y * y : y in a};
+function main(v, w) = (twice(v), {twice({x + y : y in w}) : x in v});
+main([1, 2], [3, 4]);
+"""
+    path, wish = written(tmp_path, text), ["--map", "a=GridBlock(1, Permute([1, 0], Gen))"]
+    compiling = ["compile", path, "-e", "main", "-t", "([int], [int])", "--emit", "fused"]
+    for words in (["run", path], compiling):
+        assert main([*words, "--target", "cudasim", *wish]) == 0
+        assert capsys.readouterr().err == (f"warning: --map {wish[1]} leaves out the kernel of a_1: [1, 0] is no order "
+                                           "of 1 axes: it has each of 0 to 0 once\n")
+
+
+def test_explanations_tell_mappings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, with_pragma("map a by GridBlock(1, SplitLast(32, Gen))"))
+    assert main(["explain", path, *TYPE, "--target", "cuda"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "GridBlock(1, SplitLast(32, Gen)), by the pragma at" in told and f"{path}:2:45" in told
+    assert "block (32, 1, 1)" in told and "an index is found by no division" in told
+    assert main(["explain", path, *TYPE, "--target", "cuda", "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["mappings"]
+    assert note["mapping"] == "GridBlock(1, SplitLast(32, Gen))" and note["idle"].endswith("* 32 - #v * #w")
+    assert main(["explain", path, *TYPE, "--target", "cuda", "--map", "a=Levels([warp, lane], Gen)"]) == 0
+    assert "each row has 32 of the 256 threads of a block" in capsys.readouterr().out
+    assert main(["explain", path, *TYPE]) == 0
+    assert "GridBlock" not in capsys.readouterr().out
