@@ -156,11 +156,11 @@ def nessies(workload: Any, arguments: Sequence[Any], unchecked: bool = False) ->
 # Hand-written C ---------------------------------------------------------------------------------------
 
 
-def compiled_c() -> Any:
-    """The library of suite/hand.c, or None where no compiler is."""
+def compiled_c(source: str = "hand.c") -> Any:
+    """The library of this file of suite/, or None where no compiler is."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "hand.so"
-        command = [os.environ.get("CC", "cc"), *C_FLAGS, str(HERE / "suite" / "hand.c"), "-o", str(library), "-lm"]
+        command = [os.environ.get("CC", "cc"), *C_FLAGS, str(HERE / "suite" / source), "-o", str(library), "-lm"]
         try:
             subprocess.run(command, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
@@ -170,9 +170,9 @@ def compiled_c() -> Any:
 
 
 def c_function(library: Any, name: str) -> Callable[..., Any]:
-    """The function of hand.c, called with ints and NumPy arrays. Which give an int or a float, RESULTS says."""
+    """The function of the library, called with ints and NumPy arrays."""
     function = getattr(library, name)
-    function.restype = {"dot_product": ctypes.c_double}.get(name, ctypes.c_int64)
+    function.restype = ctypes.c_double if name in ("dot_product", "float_dot") else ctypes.c_int64
 
     def call(*arguments: Any) -> Any:
         return function(*[ctypes.c_void_p(a.ctypes.data) if hasattr(a, "ctypes") else ctypes.c_int64(a)

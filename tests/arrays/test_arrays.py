@@ -339,3 +339,15 @@ def test_neighbours_of_zipped_arrays() -> None:
     expected = np.zeros((4, 5))
     expected[:, 1:] = a[:, :-1] * b[:, 1:]
     same(found, expected, "cpu")
+
+
+@each_target
+def test_items_by_computed_indices(target: str) -> None:
+    """They are chosen, not read from memory: one kernel. An index beyond the tuple is an error."""
+    a = numbers((20,)) % 3
+    found = nessie.array(a).map(lambda x, i: (x, i, x * i)[x] + (i, x, 7)[-x - 1], with_index=True)
+    assert str(found.kernels()).count(" = run K") == 1
+    same(found, np.array([(x, i, x * i)[x] + (i, x, 7)[-x - 1] for i, x in enumerate(a.tolist())]), target)
+    for index in (3, -4):
+        with pytest.raises(nessie.NessieError, match="out of bounds"):
+            nessie.array([0, index]).map(lambda x: (1, 2, 3)[x]).evaluate(target)

@@ -107,8 +107,13 @@ class Sequences(Expressions):
         at = self.value(index, env)
         if at.kind != INT:
             self.refuse(index, f"an index is an int, and this is {shown(at.kind)}")
-        elements = [item(made, k, self.fresh).exp for k in range(count)]
-        return Made(syntax.Index(syntax.Sequence(tuple(elements)), at.exp, span=self.span(node)), made.kind.items[0])
+        items, i, k = [self.fresh("item") for _ in range(count)], self.fresh("i"), self.fresh("k")
+        from_end = syntax.If(binary("<", name(i), number(0)), binary("+", name(i), number(count)), name(i))
+        checked = syntax.Index(syntax.Range(number(0), number(count), None), from_end, span=self.span(node))
+        chosen: syntax.Exp = name(items[-1])
+        for n in reversed(range(count - 1)):
+            chosen = syntax.If(binary("==", name(k), number(n)), name(items[n]), chosen)
+        return Made(let(items, made.exp, let([i], at.exp, let([k], checked, chosen))), made.kind.items[0])
 
     def neighbour(self, node: ast.expr, window: Window, indices: list[ast.expr]) -> Made:
         """v[-1, 0] or v[-1][0]: what lies there, seen from the middle."""

@@ -1,0 +1,250 @@
+"""Times the programs of the Ikra paper's benchmarks: nessie.array fused and not fused, NumPy, Numba, JAX, C.
+
+    python benchmarks/ikra.py [NAME...] [--rounds N] [--save FILE]
+
+All take part in one process, round by round in turn; the best of all rounds counts, and results must agree first. Not
+fused means that each operation is a kernel (the schedule `none`), of the same program. Kernels and bytes are those of
+one run: what kernels move between memory and their threads, as `nessie profile` counts them. NumPy goes operation by
+operation, Numba's loops (@njit(parallel=True)) and C (OpenMP) are written by hand, as one loop where that can be; JAX
+compiles NumPy's text by jit, and its arrays are its own before the call. The last lines tell what fusing gains, who is
+ahead, and how long chains of maps take to compile.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="nessie-ikra-")      # nothing is compiled before
+
+import numpy as np  # noqa: E402
+import peers  # noqa: E402
+from processor import processor  # noqa: E402
+from suite.ikra import PROGRAMS, Program  # noqa: E402
+from suite.report import mean, milliseconds  # noqa: E402
+
+import nessie  # noqa: E402
+from nessie.api import program as programs  # noqa: E402
+from nessie.arrays import running, sections  # noqa: E402
+from nessie.arrays.array import Array  # noqa: E402
+from nessie.running.targets import Target  # noqa: E402
+
+SEED = 1
+OTHERS = ("numpy", "numba", "jax", "C")
+LARGE = 1_000_000
+CHAINS = (64, 200)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a program has taken: seconds by who, and the kernels and bytes of a run, fused and not."""
+    program: Program
+    seconds: dict[str, float]
+    kernels: dict[str, int]
+    bytes: dict[str, int]
+
+    def ratio(self, other: str) -> float:
+        return self.seconds.get(other, float("nan")) / self.seconds["fused"]
+
+
+def main() -> None:
+    options = parsed_options()
+    chosen = [one for one in PROGRAMS if one.name in options.names or not options.names]
+    if missing := set(options.names) - {one.name for one in PROGRAMS}:
+        sys.exit(f"there is no program {missing.pop()!r}; there are {', '.join([one.name for one in PROGRAMS])}")
+    hand = peers.compiled_c("ikra.c")
+    told = [f"{processor()}, {os.cpu_count()} cores; the best of at most {options.rounds} rounds", "", head()]
+    print("\n".join(told))
+    rows = []
+    for program in chosen:
+        rows.append(measured(program, hand, options.rounds))
+        told.append(line(rows[-1]))
+        print(told[-1], flush=True)
+    told += ["", *summary(rows), *([] if options.names else compile_times())]
+    print("\n".join(told[len(rows) + 3:]))
+    if options.save:
+        options.save.write_text("\n".join(told) + "\n", encoding="utf-8")
+
+
+def parsed_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all)")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the lines there, too")
+    return parser.parse_args()
+
+
+# Fused and not fused ----------------------------------------------------------------------------------
+
+
+class NotFused(programs.Program):
+    """A program each of whose operations is a kernel."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._session.job = replace(self._session.job, fuse="none")
+
+
+class Edition:
+    """Programs of arrays that are compiled in one way, and kept apart from those of the other."""
+
+    def __init__(self, make: type[programs.Program]) -> None:
+        self.make = make
+        self.kept: dict[Any, Any] = {}
+
+    def of(self, program: Program, arguments: Sequence[Any]) -> Callable[[], Any]:
+        own = nessie.host_section(program.own) if program.section else program.own
+
+        def work() -> Any:
+            with self.compiling():
+                return evaluated(own(*arguments))
+        return work
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        before = running._kept
+        running._kept, running.Program, sections.Program = self.kept, self.make, self.make
+        try:
+            yield
+        finally:
+            running._kept, running.Program, sections.Program = before, programs.Program, programs.Program
+
+
+def evaluated(value: Any) -> Any:
+    return value.evaluate().to_numpy() if isinstance(value, Array) else value
+
+
+def counted(make: type[programs.Program], program: Program, arguments: Sequence[Any]) -> tuple[int, int]:
+    """The launches and the bytes of one run."""
+    devices: list[Any] = []
+    real = Target.device
+
+    def watched(target: Target, built: Any) -> Any:
+        devices.append(real(target, built))
+        devices[-1].stats.detailed = True
+        return devices[-1]
+    Target.device = watched                             # type: ignore[method-assign]
+    try:
+        Edition(make).of(program, arguments)()
+    finally:
+        Target.device = real                            # type: ignore[method-assign]
+    return (sum([device.stats.launches for device in devices]),
+            sum([kernel.bytes for device in devices for kernel in device.stats.kernels.values()]))
+
+
+# Measuring --------------------------------------------------------------------------------------------
+
+
+def measured(program: Program, hand: Any, rounds: int) -> Row:
+    """Time all that are here. AssertionError where a result differs."""
+    arguments = program.arguments(np.random.default_rng(SEED))
+    editions = {"fused": programs.Program, "apart": NotFused}
+    counts = {name: counted(make, program, arguments) for name, make in editions.items()}
+    works = {name: Edition(make).of(program, arguments) for name, make in editions.items()}
+    result = works["fused"]()
+    assert program.same(result, works["apart"]()), f"{program.name}: results differ when it is not fused"
+    for name, other in program.others.items():
+        form = getattr(other, "own_form", lambda *given: given)
+        try:
+            given = form(*arguments)
+
+            def work(other: Any = other, given: Any = given) -> Any:
+                return other(*given)
+            found = work()
+        except ImportError:
+            continue
+        assert program.same(result, found), f"{program.name}: {name} and Nessie differ"
+        works[name] = work
+    if hand is not None and program.by_c is not None:
+        function = peers.c_function(hand, program.c)
+        works["C"] = lambda: program.by_c(function, *arguments)
+        assert program.same(result, works["C"]()), f"{program.name}: C and Nessie differ"
+    del result
+    seconds = peers.best_times(works, rounds)
+    return Row(program, seconds, {name: kernels for name, (kernels, _) in counts.items()},
+               {name: size for name, (_, size) in counts.items()})
+
+
+def compile_times() -> list[str]:
+    """How long chains of maps take until their first value, in a process that has compiled before."""
+    evaluated(chain(3))
+    told = []
+    for length in CHAINS:
+        began = perf_counter()
+        kernels = evaluated_kernels(length)
+        told.append(f"a chain of {length} maps: {(perf_counter() - began) * 1e3:.0f} ms until its first value, "
+                    f"{kernels} kernel{'s' * (kernels != 1)}")
+    return told
+
+
+def chain(length: int) -> Array:
+    a = nessie.asarray(np.arange(1000.0))
+    for _ in range(length // 2):
+        a = a.map(lambda x: x * 1.5 + 1.0).map(lambda x: abs(x - 3.0))
+    return a.map(lambda x: x + 0.5) if length % 2 else a
+
+
+def evaluated_kernels(length: int) -> int:
+    made = chain(length)
+    made.evaluate()
+    return str(chain(length).kernels()).count(" = run K")
+
+
+# Telling ----------------------------------------------------------------------------------------------
+
+
+def head() -> str:
+    who = "".join([f"{name:>9}" for name in ("fused", "apart", *map(shown_name, OTHERS))])
+    return (f"{'milliseconds of':24}{'size':>15}{'kernels':>11}{'MB':>15}{who}{'apart/fused':>13}"
+            + "".join([f"{shown_name(name) + '/':>8}" for name in OTHERS]))
+
+
+def line(row: Row) -> str:
+    kernels = f"{row.kernels['fused']} / {row.kernels['apart']}"
+    size = f"{megabytes(row.bytes['fused'])} / {megabytes(row.bytes['apart'])}"
+    times = "".join([f"{milliseconds(row.seconds.get(name)):>9}" for name in ("fused", "apart", *OTHERS)])
+    ratios = [row.ratio(name) for name in ("apart", *OTHERS)]
+    shown = ["-" if ratio != ratio else f"{ratio:.2f}" for ratio in ratios]
+    return (f"{row.program.name:24}{row.program.size:>15}{kernels:>11}{size:>15}{times}{shown[0]:>13}"
+            + "".join([f"{one:>8}" for one in shown[1:]]))
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:.{0 if size > 1e7 else 1}f}"
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    large = [row for row in rows if row.program.elements >= LARGE and not row.program.dense]
+    told = [f"geometric means: {mean([row.ratio('apart') for row in rows]):.2f} x as fast as apart, " + ", ".join([
+            f"{mean([row.ratio(name) for row in rows if name in row.seconds]):.2f} x {shown_name(name)}"
+            for name in OTHERS if any([name in row.seconds for row in rows])])]
+    told.append(f"slower fused than apart: {names([row for row in rows if row.ratio('apart') < 0.97])}")
+    for other, least in (("numpy", 1.0), ("jax", 1.0), ("numba", 0.9)):
+        behind = [row for row in large if row.ratio(other) < least]
+        told.append(f"below {least:g} x {shown_name(other)}, of 10^6 elements and more, but dense products: "
+                    f"{names(behind)}")
+    for other in ("numba", "jax"):
+        if not any([other in row.seconds for row in rows]):
+            told.append(f"{shown_name(other)} is not installed")
+    return told
+
+
+def shown_name(name: str) -> str:
+    return {"numpy": "NumPy", "numba": "Numba", "jax": "JAX"}.get(name, name)
+
+
+def names(rows: Sequence[Row]) -> str:
+    return "; ".join([row.program.name for row in rows]) or "none"
+
+
+if __name__ == "__main__":
+    main()
