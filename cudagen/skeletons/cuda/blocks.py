@@ -100,7 +100,7 @@ def last_by_halves(code: Code, most: loops.Exp, item: loops.Exp, items: loops.Ex
         code.add(loops.If(op("not", op("or", slow, few)), tuple(guess)))
         probed = op("+", op("and", loops.Name(near), integer(-SECTOR)), op("and", LANE, integer(SECTOR - 1)))
         narrow(code, known, code.var("probed", "int", op("select", looks, probed, known.low)), item,
-               lambda number: key(op("max", integer(0), op("min", number, most))))
+               lambda number: key(op("max", known.low, op("min", number, known.high))))
         learn_from_other(code, known, item)
         code.add(loops.Set(slow.name, op("<", width, op("*", op("-", known.high, known.low), integer(8)))))
         code.add(loops.Set(looks.name, op("<", known.low, known.high)))

@@ -5,15 +5,19 @@
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.chunks import Span, segmented, start_of
-from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, WARPS, first_thread, first_warp
+from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, WARPS, first_thread
 from nessie.cudagen.skeletons.cuda.look_back import Line, look_back
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, begins_within
 from nessie.cudagen.skeletons.cuda.sums import (
+    Aside,
     Parked,
     Sums,
+    Variable,
     append,
     fold_warps,
     scan_segments,
@@ -26,9 +30,10 @@ from nessie.cudagen.skeletons.kernel import Kernel
 SEGMENTS = "segment_"           # begins the names of what tiles tell each other of carries that restart
 
 
-def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp) -> tuple[Sums, Sums]:
-    """The sums of all items before the thread's, and before the tile's."""
-    inclusive, warps, tile_prefix = sum_up_tile(kernel, code, own, tile, "")
+def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, aside: Aside, others: Sums
+               ) -> tuple[Sums, Sums]:
+    """The sums of all items before the thread's, and before the tile's. `others`: what threads hold meanwhile."""
+    inclusive, warps, tile_prefix = sum_up_tile(kernel, code, own, tile, "", aside, others.variables)
     code.note("what comes before this thread's items: the tiles before, then the warps before, then the lanes before")
     before = sums(kernel, code, inclusive, "before")
     fold_warps(kernel, code, before, warps, op("/", THREAD, integer(WARP)))
@@ -44,8 +49,9 @@ def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp) -> tuple[
     return start, earlier
 
 
-def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, published: str) -> tuple[Sums, Parked, Parked]:
-    """Publishes what the tile comes to. Gives what the warp's runs up to the thread's come to, what each warp's do,
+def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, published: str, aside: Aside,
+                others: Sequence[Variable] = ()) -> tuple[Sums, Parked, Parked]:
+    """Publishes what the tile comes to; threads hold `others` meanwhile. Gives what the warp's runs up to the thread's come to, what each warp's do,
     and, after a barrier, what all earlier tiles do."""
     warps, tile_prefix = Parked(code, own, "warps", WARPS), Parked(code, own, "earlier", 1)
     code.note("what the lanes of the warp up to this one come to, by shuffles")
@@ -55,7 +61,7 @@ def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, publishe
     code.add(loops.If(op("==", LANE, integer(WARP - 1)), tuple(last_lane)))
     code.add(loops.Barrier())
     code.note("look-back: the first warp publishes what the tile comes to, and finds out what all tiles before it do")
-    with first_warp(code):
+    with aside.first_warp([*inclusive.variables, *others]):
         total = sums(kernel, code, own, "total")
         fold_warps(kernel, code, total, warps, integer(WARPS))
         earlier = look_back(kernel, code, total, Line(tile, integer(0), tile), published)
@@ -64,8 +70,9 @@ def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, publishe
     return inclusive, warps, tile_prefix
 
 
-def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: Sums, tile: loops.Exp) -> Sums:
-    """The sums before the thread's items in the segment that goes on into them."""
+def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: Sums, tile: loops.Exp, aside: Aside,
+                        others: Sequence[Variable] = ()) -> Sums:
+    """The sums before the thread's items in the segment that goes on into them; threads hold `others` meanwhile."""
     span = run.tile.span
     assert run.span is not None and span is not None
     whole, tile_prefix = Parked(code, own, "whole", 1), Parked(code, own, "earlier", 1)
@@ -79,7 +86,7 @@ def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: S
                       tuple(ends_tile)))
     code.add(loops.Barrier())
     code.note("look-back: the first warp publishes what the last segment comes to, and finds out what the first did")
-    with first_warp(code):
+    with aside.first_warp(others):
         total = whole.load(code, integer(0))
         earlier = look_back(kernel, code, total, line_of(code, runs, span, tile), SEGMENTS)
         with first_thread(code):
@@ -89,7 +96,7 @@ def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: S
     start = sums(kernel, code, own, "start")
     append(kernel, code, start, tile_prefix.load(code, integer(0)))
     with code.block() as others:
-        append(kernel, code, start, before)
+        append(kernel, code, start, before())
     code.add(loops.If(op(">", THREAD, integer(0)), tuple(others)))
     return start
 

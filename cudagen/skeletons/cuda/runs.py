@@ -16,12 +16,13 @@ from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import Chunks, Span, border, cut, last, segmented, start_of
 from nessie.cudagen.skeletons.cuda.blocks import HALF, THREAD, WARP, last_by_halves, threads_below
 from nessie.cudagen.skeletons.cuda.staging import FEW, ROOM, ended_stores, fitting
-from nessie.cudagen.skeletons.cuda.sums import AT_A_TIME
+from nessie.cudagen.skeletons.cuda.sums import AT_A_TIME, Variable
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.lambda_cu import nodes as ir
 
 SHARED = 46 << 10               # bytes of shared memory for a tile; 2 KB more are for sums of warps and the like
 ENDS = ("tile_s", "tile_i", "tile_start")       # of a tile's ends: segment, element, where the segment starts
+ENDS_OF_RUN = ("s0", "i0", "s1", "i1")
 WORD = 8                        # bytes of a number
 STARTS = "int16"                # holds the start of a segment in its tile
 
@@ -62,6 +63,13 @@ class Run:
     high: loops.Exp
     span: Span | None
     tile: Tile
+
+
+def ends_of(run: Run) -> list[Variable]:
+    """The variables that say where the run's span begins and ends."""
+    span = run.span
+    return [(end.name, "int") for end in (span.s0, span.i0, span.s1, span.i1) if isinstance(end, loops.Name)
+            ] if span else []
 
 
 def runs_of(kernel: Kernel, root: ir.Space, width: int) -> Runs:
@@ -169,7 +177,7 @@ def run_of(code: Code, runs: Runs, tile: Tile) -> Run:
         return Run(low, high, None, tile)
     block = runs.width if runs.cuts else 1
     if not tile.starts:
-        return Run(low, high, bounded(code, runs, low, high, block, (tile.span.s0, tile.span.s1), ""), tile)
+        return Run(low, high, bounded(code, runs, low, high, block, (tile.span.s0, tile.span.s1)), tile)
     code.note("the thread's segments, by bisection of the tile's")
     near = Near(segmented(runs.root), tile.span, tile.starts, block)
     low_place, high_place = [code.let_int("place", op("max", op("-", item, op("+", tile.span.s0, tile.span.i0)),
@@ -209,9 +217,10 @@ def some(code: Code, low: loops.Exp, width: int, end: loops.Exp) -> tuple[loops.
 
 
 def bounded(code: Code, runs: Runs, low: loops.Exp, high: loops.Exp, block: int,
-            segments: tuple[loops.Exp, loops.Exp], hint: str) -> Span:
-    return Span(*border(code, runs, low, integer(block), segments, f"{hint}s0", f"{hint}i0"),
-                *border(code, runs, high, integer(block), segments, f"{hint}s1", f"{hint}i1"))
+            segments: tuple[loops.Exp, loops.Exp]) -> Span:
+    found = [*border(code, runs, low, integer(block), segments, "segment", "element"),
+             *border(code, runs, high, integer(block), segments, "segment", "element")]
+    return Span(*[loops.Name(code.var(hint, "int", end)) for hint, end in zip(ENDS_OF_RUN, found, strict=True)])
 
 
 def begins_within(code: Code, root: ir.Segmented, part: Span) -> loops.Exp:

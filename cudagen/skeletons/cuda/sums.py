@@ -6,16 +6,20 @@ asked of it.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
-from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD
+from nessie.cudagen.skeletons.cuda.blocks import LANE, THREAD, WARP, first_warp
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.cudagen.skeletons.states import State, assign, combine, current, declare
+
+Variable = tuple[str, str]      # its name and type
+Batch = list[tuple[int, Variable]]
 
 AT_A_TIME = 6                   # variables that threads relay: of each type so many times THREADS words
 
@@ -27,6 +31,13 @@ class Sums:
     states: tuple[State, ...]
     names: dict[str, tuple[str, ...]]
     begins: str | None = None
+
+    @property
+    def variables(self) -> list[Variable]:
+        """All of them."""
+        found = [(name, type_) for state in self.states
+                 for name, type_ in zip(self.names[state.name], state.monoid.types, strict=True)]
+        return found + ([(self.begins, "int")] if self.begins else [])
 
     def values(self, state: State) -> tuple[Value, ...]:
         return current(state, self.names[state.name])
@@ -93,9 +104,9 @@ def scan_warp(kernel: Kernel, code: Code, own: Sums) -> Sums:
     return own
 
 
-def scan_segments(kernel: Kernel, code: Code, own: Sums) -> Sums:
-    """The variables become what the runs up to each thread's own come to since the segment's begin; gives what those
-    before it do.
+def scan_segments(kernel: Kernel, code: Code, own: Sums) -> Callable[[], Sums]:
+    """The variables become what the runs up to each thread's own come to since the segment's begin; gives what loads
+    what those before it do, after a barrier: till then no registers hold it.
 
     Each thread joins to its own what the thread `reach` before it has, if the segment began before its own, and then
     looks twice as far. So the joins are the same wherever in the block a segment begins: they depend on how many runs
@@ -108,7 +119,7 @@ def scan_segments(kernel: Kernel, code: Code, own: Sums) -> Sums:
         code.add(loops.If(op(">=", THREAD, loops.Name(reach)), tuple(others)))
         code.add(loops.Set(reach, op("+", loops.Name(reach), loops.Name(reach))))
     code.add(loops.While(op("<", loops.Name(reach), integer(THREADS)), tuple(further)))
-    return relay.before(code, integer(1), last=True)
+    return relay.last(code)
 
 
 def join_lanes(kernel: Kernel, code: Code, own: Sums) -> None:
@@ -171,33 +182,73 @@ class Parked:
         return component_wise(self.like, lambda state, c: element(self.arrays[state.name][c], state.monoid.types[c]))
 
 
+class Aside:
+    """Shared memory for what the first warp's threads hold while they do what takes many registers."""
+
+    def __init__(self, code: Code) -> None:
+        self.code, self.arrays = code, dict[tuple[str, int], str]()
+
+    @contextmanager
+    def first_warp(self, held: Sequence[Variable]) -> Iterator[None]:
+        """Let the first warp do what is written meanwhile, while these variables are there."""
+        for place, (_, type_) in enumerate(held):
+            if (type_, place) not in self.arrays:
+                self.arrays[type_, place] = self.code.shared(f"{type_}_aside", type_, WARP)
+        kept = [(name, self.arrays[type_, place]) for place, (name, type_) in enumerate(held)]
+        with first_warp(self.code):
+            self.code.statements += [loops.Store(array, THREAD, loops.Name(name)) for name, array in kept]
+            yield
+            self.code.statements += [loops.Set(name, loops.Load(array, THREAD)) for name, array in kept]
+
+
 class Relay:
     """Shared memory through which threads see what others hold in these variables: some at a time, since there is not
     much of it."""
 
     def __init__(self, code: Code, own: Sums) -> None:
         self.own, self.arrays = own, dict[tuple[str, int], str]()
-        held = [(name, type_) for state in own.states
-                for name, type_ in zip(own.names[state.name], state.monoid.types, strict=True)]
-        held += [(own.begins, "int")] if own.begins else []
+        held = own.variables
         self.batches = [list(enumerate(held[first:first + AT_A_TIME])) for first in range(0, len(held), AT_A_TIME)]
         for place, (_, type_) in [held for batch in self.batches for held in batch]:
             if (type_, place) not in self.arrays:
                 self.arrays[type_, place] = code.shared(f"relayed_{type_}", type_, THREADS)
 
-    def before(self, code: Code, distance: loops.Exp, last: bool = False) -> Sums:
-        """The values of the thread so far before this one; of the first where there is none. Unless it is the last
-        time, all have seen it when one goes on."""
-        at = code.let_int("at", op("max", op("-", THREAD, distance), integer(0)))
+    def before(self, code: Code, distance: loops.Exp) -> Sums:
+        """The values of the thread so far before this one; of the first where there is none. All have seen them when
+        one goes on."""
         seen = dict[str, str]()
         for batch in self.batches:
-            for place, (name, type_) in batch:
-                code.add(loops.Store(self.arrays[type_, place], THREAD, loops.Name(name)))
+            self.tell(code, batch)
+            self.look(code, batch, distance, seen)
             code.add(loops.Barrier())
-            for place, (name, type_) in batch:
-                seen[name] = code.fresh("before")
-                code.add(loops.Let(seen[name], type_, loops.Load(self.arrays[type_, place], at)))
-            if not last or batch is not self.batches[-1]:
-                code.add(loops.Barrier())
+        return self.found(seen)
+
+    def last(self, code: Code) -> Callable[[], Sums]:
+        """Those of the thread before this one. Threads tell nothing any more, so that they may look late."""
+        seen, (*full, rest) = dict[str, str](), self.batches
+        for batch in full:
+            self.tell(code, batch)
+            self.look(code, batch, integer(1), seen)
+            code.add(loops.Barrier())
+        self.tell(code, rest)
+
+        def load() -> Sums:
+            self.look(code, rest, integer(1), seen)
+            return self.found(seen)
+
+        return load
+
+    def tell(self, code: Code, batch: Batch) -> None:
+        for place, (name, type_) in batch:
+            code.add(loops.Store(self.arrays[type_, place], THREAD, loops.Name(name)))
+        code.add(loops.Barrier())
+
+    def look(self, code: Code, batch: Batch, distance: loops.Exp, seen: dict[str, str]) -> None:
+        at = code.let_int("at", op("max", op("-", THREAD, distance), integer(0)))
+        for place, (name, type_) in batch:
+            seen[name] = code.fresh("before")
+            code.add(loops.Let(seen[name], type_, loops.Load(self.arrays[type_, place], at)))
+
+    def found(self, seen: dict[str, str]) -> Sums:
         found = component_wise(self.own, lambda state, c: seen[self.own.names[state.name][c]])
         return replace(found, begins=seen[self.own.begins]) if self.own.begins else found

@@ -28,9 +28,9 @@ from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts,
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
 from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
-from nessie.cudagen.skeletons.cuda.runs import Run, Runs, Tile, begins_within, run_of, tile_of
+from nessie.cudagen.skeletons.cuda.runs import Run, Runs, Tile, begins_within, ends_of, run_of, tile_of
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
-from nessie.cudagen.skeletons.cuda.sums import Sums, append, sums
+from nessie.cudagen.skeletons.cuda.sums import Aside, Sums, Variable, append, sums
 from nessie.cudagen.skeletons.elements import Here, Sweep, rank_of, scalar_value
 from nessie.cudagen.skeletons.interiors import fixed_interior, inside_or_not, loop
 from nessie.cudagen.skeletons.kernel import (
@@ -104,7 +104,7 @@ def count_tiles(kernel: Kernel, runs: Runs) -> None:
     code = kernel.code()
     tiles, tile, run, slots = begin_tiles(kernel, code, runs, needed_by_carries(kernel), False)
     own = summary(kernel, code, runs, run, slots).of(restarts=False)
-    sum_up_tile(kernel, code, own, tile, COUNTING)
+    sum_up_tile(kernel, code, own, tile, COUNTING, Aside(code))
     launched = op("max", tiles, integer(1))
     with code.block() as last:
         counted(kernel, code, tiles)
@@ -260,7 +260,7 @@ def walk_once(kernel: Kernel, sweep: Sweep, runs: Runs, run: Run, tile: loops.Ex
 
     segmented_chunk(code, root, span, lambda s: begin(sweep, s),
                     lambda low, high, s, start: elements(sweep, low, high, s, start), ended)
-    before = before_segments_run(kernel, code, runs, run, now, tile)
+    before = before_segments_run(kernel, code, runs, run, now, tile, Aside(code))
     code.note("the segment that began before")
     with code.block() as last:
         append(kernel, code, before, first)
@@ -278,13 +278,14 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp,
     """Variables with what each carry is before the thread's run. What is before the tile, ranks are counted from."""
     own = summary(kernel, code, runs, run, slots)
     goes_on, restarts = own.of(restarts=False), own.of(restarts=True)
-    before: dict[str, tuple[str, ...]] = {}
+    before, aside, others = dict[str, tuple[str, ...]](), Aside(code), list[Variable]()
     if goes_on.states:
-        start, earlier = before_run(kernel, code, goes_on, tile)
+        start, earlier = before_run(kernel, code, goes_on, tile, aside, restarts)
+        others = [*start.variables, *ends_of(run)]
         before |= start.names
         slots.firsts = {state: loops.Name(names[0]) for state, names in earlier.names.items()}
     if restarts.states:
-        before |= before_segments_run(kernel, code, runs, run, restarts, tile).names
+        before |= before_segments_run(kernel, code, runs, run, restarts, tile, aside, others).names
     return before
 
 
