@@ -6,8 +6,9 @@
     ops                 table: the scalar operators
     layout              how NESL's values lie in lambda_cu's names
     typing              types of expressions and of bindings
-    check               validator; its parts are check_host and check_expressions
+    check               validator; its parts are check_host, check_choices and check_expressions
     check_host
+    check_choices
     check_expressions
     scope               names, arrays and failures of a piece of a program
     rename              substitution

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.check_choices import check_tunable
 from nessie.lambda_cu.check_expressions import (
     Place,
     check_expression,
@@ -27,7 +28,7 @@ from nessie.lambda_cu.typing import Scope, bound_types, check_type, functions_of
 def check(program: ir.Program) -> None:
     """Raise IllFormed, naming the place and the invariant, unless the program is well formed."""
     for what, named in (("site", program.sites), ("scalar function", program.scalar_functions),
-                        ("kernel", program.kernels), ("function", program.functions)):
+                        ("tunable", program.tunables), ("kernel", program.kernels), ("function", program.functions)):
         with within(what):
             distinct((item.name, item) for item in named)
     sites = {site.name for site in program.sites}
@@ -40,7 +41,11 @@ def check(program: ir.Program) -> None:
         with within(f"kernel {kernel.name}"):
             types[kernel.name] = check_kernel(kernel, scalars, sites)
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    tables = Tables(kernels, types, {f.name: f for f in program.functions}, scalars, sites)
+    for tunable in program.tunables:
+        with within(f"tunable {tunable.name}"):
+            check_tunable(tunable)
+    tables = Tables(kernels, types, {f.name: f for f in program.functions}, scalars, sites,
+                    frozenset([tunable.name for tunable in program.tunables]))
     for host in program.functions:
         with within(f"function {host.name}"):
             check_function(host, tables)

@@ -9,6 +9,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.base.widths import wide
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.check_choices import check_cases
 from nessie.lambda_cu.check_expressions import Place, check_expression, check_no_fold, distinct
 from nessie.lambda_cu.layout import parameters
 from nessie.lambda_cu.scope import results as results_of
@@ -32,6 +33,7 @@ class Tables:
     functions: Mapping[str, ir.Function]
     scalars: Mapping[str, ir.ScalarFunction]
     sites: Collection[str]
+    tunables: Collection[str] = ()
 
 
 @dataclass
@@ -119,6 +121,11 @@ def check_statement(statement: ir.Statement, host: Host) -> None:
             require(atom_type(condition, host) == "bool", "the condition of a branch is not a bool")
             check_block(then, results, host)
             check_block(orelse, results, host)
+            bind_all(results, host)
+        case ir.Choose(results, cases):
+            check_cases(cases, host.scope, host.tables.tunables)
+            for case in cases:
+                check_block(case.block, results, host)
             bind_all(results, host)
         case _:
             raise IllFormed(f"{type(statement).__name__} is no statement")

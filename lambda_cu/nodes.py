@@ -28,6 +28,7 @@ Invariants (checked by lambda_cu.check after every pass):
     names outside of thunks are ints and floats, arrays are as narrow as what they are made of; operators are rows
     of lambda_cu.ops;
   - arguments of `run` and `call` agree with the parameters in number and type, after substituting the sizes;
+  - the last case of a choice is `items`, and the only one without a condition;
   - `_` stands for a result that nobody needs; it may be bound any number of times and is never read.
 """
 from __future__ import annotations
@@ -429,7 +430,25 @@ class Branch(Located):
     orelse: Block
 
 
-Statement = Run | HostLet | Data | Call | Effect | Branch
+@dataclass(frozen=True)
+class Case:
+    """A version of what a choice computes, for where the condition holds. The last, `items`, has none."""
+    name: str
+    condition: Exp | None
+    block: Block
+
+
+@dataclass(frozen=True)
+class Choose(Located):
+    """Versions of one computation, whose blocks all give the same values: the first case whose condition holds runs.
+    A condition is comparisons, joined by `and`, of the host's ints, of the program's tunables, and of statistics of
+    segments (STATISTICS), which are written as calls: longest(&offsets). A statistic that nobody knows is UNKNOWN, so
+    it stands on the left of <= only: where it is not known, `items` runs."""
+    results: tuple[Param, ...]
+    cases: tuple[Case, ...]
+
+
+Statement = Run | HostLet | Data | Call | Effect | Branch | Choose
 
 
 @dataclass(frozen=True)
@@ -465,6 +484,19 @@ class ScalarFunction(Located):
     results: tuple[str, ...]
     body: Exp
     arrays: tuple[Param, ...] = ()
+
+
+STATISTICS = ("longest", "spread")      # elements of the longest segment; how many times the mean that is, rounded up
+UNKNOWN = 2 ** 62
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """An int that conditions of choices name, FUNCTION.BINDING.VERSION; it may be another one at each run, by a tuning
+    file. `of`: what it is compared with, `n`, `total`, `share` or a statistic."""
+    name: str
+    of: str
+    value: int
 
 
 @dataclass(frozen=True)
@@ -534,3 +566,4 @@ class Program:
     kernels: tuple[Kernel, ...]
     functions: tuple[Function, ...]
     entry: Entry
+    tunables: tuple[Tunable, ...] = ()

@@ -9,6 +9,8 @@ THUNKS = Parts[ir.Thunk]("Thunk", "Operator", through=("Interior",))    # of SOA
 OWN_THUNKS = Parts[ir.Thunk]("Thunk", "Operator")      # of SOACs, interiors left out: all elements once
 INDEX_THUNKS = Parts[ir.Thunk]("Thunk")         # of SOACs, operators and interiors left out
 NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space", "Term"))   # of SOACs, spaces and types: sizes and offsets
+BLOCKS = Parts[ir.Block]("Block", through=("Case",))   # of statements
+CONDITIONS = Parts[ir.Exp]("Exp", through=("Case",))   # of choices
 SETTINGS = Parts[object]("bool", "str", "int")     # of SOACs, terms of lengths: what else tells them apart
 
 children, map_children, subexpressions = EXPRESSIONS.of, EXPRESSIONS.map, EXPRESSIONS.inside

@@ -8,7 +8,7 @@ from typing import TypeVar
 from nessie.base.parts import updated
 from nessie.base.source import Source, Span
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, children, subexpressions, thunks
+from nessie.lambda_cu.parts import BLOCKS, CONDITIONS, EXPRESSIONS, NAMES, children, subexpressions, thunks
 
 T = TypeVar("T")
 
@@ -214,13 +214,25 @@ def used_names(statement: ir.Statement) -> tuple[str, ...]:
             return free_names(value)
         case ir.Branch(_, condition, _, _):
             return atom_names((condition,))
+        case ir.Choose():
+            return tuple(dict.fromkeys(name for exp in CONDITIONS.of(statement) for name in condition_names(exp)))
     return ()
+
+
+def condition_names(exp: ir.Exp) -> tuple[str, ...]:
+    """The names of the function that the condition of a case uses."""
+    return tuple([name for name in free_names(exp) if not is_tunable(name)])
+
+
+def is_tunable(name: str) -> bool:
+    """Is it a tunable's name in a condition, and none of the function?"""
+    return "." in name
 
 
 def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
     """The results that the statement binds for those after it."""
     match statement:
-        case ir.Run(params) | ir.Call(params) | ir.Effect(params) | ir.Branch(params):
+        case ir.Run(params) | ir.Call(params) | ir.Effect(params) | ir.Branch(params) | ir.Choose(params):
             return params
         case ir.HostLet(result, _) | ir.Data(result, _):
             return (result,)
@@ -228,13 +240,13 @@ def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
 
 
 def statements(block: ir.Block) -> Iterator[ir.Statement]:
-    """All statements, those of inner blocks after the branch that holds them."""
+    """All statements, those of inner blocks after the statement that holds them."""
     pending = list(reversed(block.statements))
     while pending:
         statement = pending.pop()
         yield statement
-        if isinstance(statement, ir.Branch):
-            pending.extend(reversed(statement.then.statements + statement.orelse.statements))
+        for inner in reversed(BLOCKS.of(statement)):
+            pending.extend(reversed(inner.statements))
 
 
 def sources(program: ir.Program) -> tuple[Source, ...]:
@@ -251,12 +263,12 @@ def spans(program: ir.Program) -> Iterator[Span]:
 
 
 def map_statements(block: ir.Block, change: Callable[[ir.Statement], ir.Statement]) -> ir.Block:
-    """The block with every statement changed but branches, whose blocks are; the same object where nothing changes."""
+    """The block with every statement changed but those that hold blocks, which are changed; the same object where
+    nothing changes."""
     changed: list[ir.Statement] = []
     for statement in block.statements:
-        if isinstance(statement, ir.Branch):
-            changed.append(updated(statement, then=map_statements(statement.then, change),
-                                   orelse=map_statements(statement.orelse, change)))
+        if BLOCKS.of(statement):
+            changed.append(BLOCKS.map(statement, lambda inner: map_statements(inner, change)))
         else:
             changed.append(change(statement))
     return updated(block, statements=tuple(changed))

@@ -163,6 +163,9 @@ class Cpu(Launches):
         found: Scalar = scalar(view(array)[index], array.base)
         return found
 
+    def offsets(self, array: Array) -> np.ndarray[Any, Any]:
+        return view(array)
+
     def free(self, array: Array) -> None:
         self.memory.give(array)
 

@@ -124,6 +124,8 @@ class Gpu(Launches):
         array = self.memory.take(base, len(values))
         if len(values):
             self.driver.write(array.buffer.address, np.ascontiguousarray(values, DTYPES[base]))
+        if base == "int" and self.built.host.asks:
+            array.given = values
         return array
 
     def download(self, array: Array) -> Values:

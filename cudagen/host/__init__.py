@@ -6,6 +6,7 @@
     check           validator
     host            runs instructions, with a stack of its own
     evaluate        scalar expressions
+    choices         conditions of versions, and statistics of segments
     limits          how far a run may go: where --depth is enforced, and --memory for what runs
     device          what the host asks of a device
     launching       what devices share

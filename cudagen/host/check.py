@@ -12,6 +12,7 @@ from nessie.cudagen.host.nodes import (
     Code,
     Compute,
     Constant,
+    Decide,
     Drop,
     Give,
     Instruction,
@@ -31,9 +32,10 @@ from nessie.cudagen.host.nodes import (
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check import within
+from nessie.lambda_cu.check_choices import check_condition
 from nessie.lambda_cu.check_expressions import Place, check_expression, check_scalar_function, distinct
 from nessie.lambda_cu.layout import parameters
-from nessie.lambda_cu.scope import calls_in, free_names
+from nessie.lambda_cu.scope import calls_in, condition_names, free_names
 from nessie.lambda_cu.typing import Scope, are_constants, check_constant, require
 
 
@@ -44,17 +46,19 @@ class Tables:
     scalars: Mapping[str, ir.ScalarFunction]
     kernels: Mapping[str, tuple[int, int]]
     functions: Mapping[str, tuple[int, int]]
+    tunables: Collection[str] = ()
 
 
 def check(program: Program) -> None:
     """Raise IllFormed, naming the place and the invariant, unless the program is well formed."""
     for what, named in (("site", program.sites), ("scalar function", program.scalar_functions),
-                        ("kernel", program.kernels), ("function", program.functions)):
+                        ("tunable", program.tunables), ("kernel", program.kernels), ("function", program.functions)):
         with within(what):
             distinct((item.name, item) for item in named)
     tables = Tables({site.name for site in program.sites}, {f.name: f for f in program.scalar_functions},
                     {k.name: (k.arguments, k.results) for k in program.kernels},
-                    {f.name: (len(f.parameters), result_count(f)) for f in program.functions})
+                    {f.name: (len(f.parameters), result_count(f)) for f in program.functions},
+                    {tunable.name for tunable in program.tunables})
     for function in program.scalar_functions:
         with within(f"scalar function {function.name}"):
             check_scalar_function(function, tables.scalars, tables.sites)
@@ -146,6 +150,8 @@ class CodeCheck:
                 called("effect", effect, layouts, len(arguments), len(results))
             case Compute(_, value, names):
                 self.expression(value, names)
+            case Decide(_, _, value, names):
+                self.condition(value, names)
             case Constant(_, base, values):
                 if not are_constants(values, base):
                     for constant in values:
@@ -169,6 +175,12 @@ class CodeCheck:
         read = set(free_names(value))
         for name in sorted(read ^ names.keys()):
             raise IllFormed(f"{name} is read, but in no slot" if name in read else f"{name} is in a slot, but not read")
+
+    def condition(self, value: ir.Exp, names: Mapping[str, Slot]) -> None:
+        arrays = {name for call in calls_in(value) for name in call.arrays}
+        types: dict[str, ir.Type] = {name: ir.Array("int", "_", 1) if name in arrays else "int" for name in names}
+        check_condition(value, Scope(types, {}), self.tables.tunables)
+        require(set(names) == set(condition_names(value)), "the names of a condition are not those in slots")
 
     # What slots hold ----------------------------------------------------------------------------
 

@@ -41,13 +41,14 @@ Scalar = int | float | bool | str
 class Array:
     """`length` elements of `base` in a device's memory; `buffer` is the device's own affair. `uses`: how many
     places of the host level hold it. `last`: the last element, if that is known without a look into memory; `few`: all
-    of them, if they have been read."""
+    of them, if they have been read; `given`: what was uploaded, where the host keeps that."""
     base: str
     length: int
     buffer: Any
     uses: int = 0
     last: Scalar | None = None
     few: np.ndarray[Any, Any] | None = None
+    given: np.ndarray[Any, Any] | None = None
 
 
 Held = Scalar | Array
@@ -62,6 +63,10 @@ class ErrorWords:
 
     def native(self, host: Any) -> Any:
         """Nothing runs the host level in native code."""
+
+    def offsets(self, array: Array) -> np.ndarray[Any, Any] | None:
+        """What came to the device as this array, if that is known."""
+        return array.given
 
     def failure(self) -> int:
         return int(self.errors[FAILURE])
@@ -125,6 +130,9 @@ class Device(Protocol):
 
     def read(self, array: Array, index: int) -> Scalar:
         """One element."""
+
+    def offsets(self, array: Array) -> np.ndarray[Any, Any] | None:
+        """The array's elements, if the host sees them without waiting."""
 
     def free(self, array: Array) -> None:
         """The array's memory may be used again."""

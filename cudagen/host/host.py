@@ -12,6 +12,7 @@ the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
@@ -27,6 +28,7 @@ from nessie.base.system.forking import cached_property
 from nessie.base.system.limits import out_of_memory, too_deep
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.host import nodes as instructions
+from nessie.cudagen.host.choices import holds, measured
 from nessie.cudagen.host.device import (
     ENDLESS,
     INDEX_BITS,
@@ -45,6 +47,7 @@ from nessie.cudagen.host.nodes import (
     Code,
     Compute,
     Constant,
+    Decide,
     Drop,
     Give,
     Instruction,
@@ -80,6 +83,7 @@ class Stats:
     deepest: int = 0                    # calls within calls
     peak: int = 0                       # bytes in use on the device after a launch, at most
     calls: list[str] = field(default_factory=list)      # the functions that are running, outermost first
+    versions: Counter[tuple[str, bool]] = field(default_factory=Counter)    # how often a version was taken, and not
 
 
 def execute(program: ir.Program, translated: instructions.Program, arguments: Sequence[Any], device: Device,
@@ -124,6 +128,7 @@ class Host:
         self.program, self.device, self.limits, self.stats = program, device, limits, stats
         self.codes, self.known = translated.codes, translated.known
         self.bases = translated.bases
+        self.tunables = {tunable.name: tunable.value for tunable in translated.tunables} | dict(limits.tuning)
         self.calls = RunningCalls(program, device.costs, limits.depth, stats.calls)
         self.perform_effect = perform
         self.deliver: Callable[[Array], Any] = device.download
@@ -196,6 +201,10 @@ class Host:
                 value = self.compute(instruction, frame)
                 if result is not None:
                     frame[result] = value
+                self.drop(dead, frame)
+            case Decide(result, dead=dead):
+                if result is not None:
+                    frame[result] = self.decide(instruction, frame)
                 self.drop(dead, frame)
             case Constant(result, base, values):
                 self.assign((result,), (self.constant(instruction, base, values),), frame)
@@ -403,6 +412,20 @@ class Host:
             raise self.error(site.message, site.origin or origin) from None
         except RecursionError:
             raise self.error("a scalar function recurs too deeply", origin, self.limits.hints.depth) from None
+
+    def decide(self, instruction: Decide, frame: Frame) -> bool:
+        """Does the condition of a choice's case hold?"""
+        if not self.unread.isdisjoint(instruction.names.values()):
+            self.look(instruction.origin)
+        names = {name: frame[slot] for name, slot in instruction.names.items()}
+        found = holds(instruction.value, names, self.tunables, self.statistic)
+        self.stats.versions[instruction.version, found] += 1
+        return found
+
+    def statistic(self, name: str, offsets: Array) -> int:
+        """A statistic of segments, where it takes no waiting: of a CPU's arrays, and of those that came to a GPU."""
+        given = self.device.offsets(offsets)
+        return ir.UNKNOWN if given is None else measured(name, given)
 
     def perform(self, instruction: Perform, frame: Frame) -> None:
         """An effect: its argument comes from the device, its result goes there."""

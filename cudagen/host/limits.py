@@ -1,6 +1,9 @@
 """The limits of a run of the host level, and the bytes that its stack is counted to take."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
+
 from nessie.base.records import dataclass
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.cudagen.host.device import MOST_ROUNDS, Array
@@ -15,12 +18,13 @@ class HostLimits:
     """`depth`: calls within calls; None: what functions may by default (lambda_cu.running.default_depths), on a stack
     of MOST_STACK bytes. `memory`: bytes on the device, and of the stack; None: as much as there is; the caller has
     `held` bytes of it. `host_memory`: those of the stack alone, where the device has memory of its own. `hints` say how
-    to set them."""
+    to set them. `tuning`: other values for the program's tunables."""
     depth: int | None = None
     memory: int | None = None
     hints: LimitHints = COMMAND_LINE
     held: int = 0
     host_memory: int | None = None
+    tuning: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def on_device(self) -> int | None:

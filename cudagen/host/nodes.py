@@ -16,6 +16,9 @@
 
     entry third : [float] -> ([float], (int, [int]))
 
+    tunable f.ys.pulled : share = 8                     before kernels, and then, in a function
+      7: decide #6 = f.ys.pulled if n * f.ys.pulled <= m where n is #0, m is #2
+
 A function is instructions over numbered slots, each of which holds a scalar, an array, or nothing. `dead` are the slots
 that an instruction empties when it is done, so that arrays are freed as early as can be. Sites, scalar functions,
 expressions and layouts are those of lambda_cu; of kernels nothing is told but how many arguments and results they have.
@@ -39,6 +42,7 @@ from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import bases
 from nessie.lambda_cu.running.empty_kernels import EmptyRun
+from nessie.lambda_cu.scope import calls_in
 
 Slot = int
 Operand = Slot | ir.Const
@@ -64,6 +68,17 @@ class Launch(Located):
 class Compute(Located):
     """A scalar expression; `names` says in which slots its variables and arrays are."""
     result: Slot | None
+    value: ir.Exp
+    names: dict[str, Slot]
+    dead: Slots = ()
+
+
+@dataclass(frozen=True)
+class Decide(Located):
+    """Whether the condition of a choice's case holds; `version` is what tunables call the case. `names` say where its
+    ints and offsets are; its tunables are the run's."""
+    result: Slot | None
+    version: str
     value: ir.Exp
     names: dict[str, Slot]
     dead: Slots = ()
@@ -127,7 +142,7 @@ class Give:
     dead: Slots
 
 
-Instruction = Launch | Compute | Constant | Invoke | Perform | JumpUnless | Jump | Move | Drop | Give
+Instruction = Launch | Compute | Decide | Constant | Invoke | Perform | JumpUnless | Jump | Move | Drop | Give
 
 
 @dataclass(frozen=True)
@@ -162,11 +177,17 @@ class Program:
     kernels: tuple[Signature, ...]
     functions: tuple[Code, ...]
     entry: ir.Entry
+    tunables: tuple[ir.Tunable, ...] = ()
 
     @cached_property
     def codes(self) -> dict[str, Code]:
         """The functions by their names."""
         return {code.name: code for code in self.functions}
+
+    @cached_property
+    def asks(self) -> bool:
+        """Do choices ask for statistics of segments?"""
+        return any(isinstance(i, Decide) and calls_in(i.value) for code in self.functions for i in code.instructions)
 
     @cached_property
     def known(self) -> dict[str, Known]:
@@ -184,7 +205,7 @@ def operands_of(instruction: Instruction) -> tuple[Operand, ...]:
     match instruction:
         case Launch(_, _, arguments) | Invoke(_, _, arguments) | Perform(_, _, arguments):
             return arguments
-        case Compute(names=names):
+        case Compute(names=names) | Decide(names=names):
             return tuple(names.values())
         case JumpUnless(condition):
             return (condition,)
@@ -200,7 +221,7 @@ def results_of(instruction: Instruction) -> Results:
     match instruction:
         case Launch(results) | Invoke(results) | Perform(results) | Move(results):
             return results
-        case Compute(result) | Constant(result):
+        case Compute(result) | Decide(result) | Constant(result):
             return (result,)
     return ()
 

@@ -1,12 +1,14 @@
 """The form host as text: show(program) and parse(text), inverse to each other.
 
-    program       sites, scalar functions, kernels, functions, the entry; all but kernels and functions as in lambda_cu
+    program       sites, scalar functions, tunables, kernels, functions, the entry; all but kernels and functions as in
+                  lambda_cu
     kernel        kernel NAME : 2 -> 1                      how many arguments, how many results
     function      host NAME (#0, _) slots 9 { ... }         its parameters' slots; how many slots there are
     instruction   3: launch KERNEL (#0, 5) -> #2, _         each with its number; constants and sites as in lambda_cu
                   3: call FUNCTION (#0, 5) -> #2, _
                   3: perform EFFECT : LAYOUT -> LAYOUT (#0) -> #2
                   3: compute #2 = EXPRESSION where n is #0, xs is #1
+                  3: decide #2 = VERSION if CONDITION where n is #0
                   3: constant #2 = int [1, 2, 3]
                   3: unless #2 jump 7    3: jump 7    3: move (#0, 5) -> #2, #3    3: drop    3: give (#0, 5)
                   3: ... dead #0, #1                      not behind `constant` and `jump`: slots that are empty then
@@ -27,6 +29,7 @@ from nessie.cudagen.host.nodes import (
     Code,
     Compute,
     Constant,
+    Decide,
     Drop,
     Give,
     Instruction,
@@ -44,9 +47,9 @@ from nessie.cudagen.host.nodes import (
     Slots,
 )
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.text.parser import entry, many, scalar_function, site
+from nessie.lambda_cu.text.parser import entry, many, scalar_function, site, tunable
 from nessie.lambda_cu.text.parser_expressions import constant, element_type, expression, layout
-from nessie.lambda_cu.text.printer import show_atom, show_entry, show_scalar_function, show_site
+from nessie.lambda_cu.text.printer import show_atom, show_entry, show_scalar_function, show_site, show_tunable
 from nessie.lambda_cu.text.printer_expressions import KEYWORDS, name, show_exp, show_layout, show_value
 
 T = TypeVar("T")
@@ -60,6 +63,7 @@ def document(program: Program) -> Doc:
     """The text; sites, functions and instructions are marked."""
     parts: list[Doc] = [tuple((Mark(show_site(site), site), "\n") for site in program.sites),
                         tuple(Mark(show_scalar_function(f), f) for f in program.scalar_functions),
+                        tuple((Mark(show_tunable(t), t), "\n") for t in program.tunables),
                         tuple(show_signature(kernel) for kernel in program.kernels)]
     parts += [Mark(code_doc(code), code) for code in program.functions]
     return join("\n", [part for part in (*parts, show_entry(program.entry)) if part])
@@ -105,10 +109,13 @@ def show_slot(slot: Slot | None) -> str:
 def parse(text: str | Source, places: Places | None = None) -> Program:
     """The program that the text shows; NessieError where it is none."""
     tokens = Tokens(text, KEYWORDS, places)
-    program = Program(many(tokens, "site", lambda: site(tokens, {})),
-                      many(tokens, "scalar", lambda: scalar_function(tokens)),
-                      many(tokens, "kernel", lambda: signature(tokens)),
-                      many(tokens, "host", lambda: code(tokens)), entry(tokens, ("site", "scalar", "kernel", "host")))
+    sites = many(tokens, "site", lambda: site(tokens, {}))
+    scalars = many(tokens, "scalar", lambda: scalar_function(tokens))
+    tunables = many(tokens, "tunable", lambda: tunable(tokens))
+    kernels = many(tokens, "kernel", lambda: signature(tokens))
+    functions = many(tokens, "host", lambda: code(tokens))
+    program = Program(sites, scalars, kernels, functions,
+                      entry(tokens, ("site", "scalar", "tunable", "kernel", "host")), tunables)
     tokens.finish()
     return program
 
@@ -206,6 +213,7 @@ GRAMMAR = Grammar({
     Invoke: "call {function} {arguments} {results} {dead}",
     Perform: "perform {effect} : {takes} -> {gives} {arguments} {results} {dead}",
     Compute: "compute {result} = {value} {names} {dead}",
+    Decide: "decide {result} = {version} if {value} {names} {dead}",
     Constant: "constant {result} = {base:base} {values}",
     JumpUnless: "unless {condition} jump {target} {dead}",
     Jump: "jump {target}",

@@ -2,9 +2,9 @@
 
   in    lambda_cu
   out   a Code per function: instructions over numbered slots, one per name
-  how   branches become jumps, their results moves. A walk from the end keeps the set of names that are read later; what
-        an instruction reads for the last time it lists as `dead`. A name that only one side of a branch reads dies at
-        the beginning of the other.
+  how   branches and choices become jumps, their results moves. A walk from the end keeps the set of names that are read
+        later; what an instruction reads for the last time it lists as `dead`. A name that only one side of a branch
+        reads dies at the beginning of the other.
 
     function total (n : int, xs : [float; n]) ...       host total (#0, #1) slots 5 {
       let (k : int, ys : [float; k]) = run K1 (n, xs)     0: launch K1 (#0, #1) -> #2, #3 dead #0, #1
@@ -20,6 +20,7 @@ from nessie.cudagen.host.nodes import (
     Code,
     Compute,
     Constant,
+    Decide,
     Drop,
     Give,
     Instruction,
@@ -38,13 +39,14 @@ from nessie.cudagen.host.nodes import (
     slots_of,
 )
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.scope import free_names
+from nessie.lambda_cu.parts import BLOCKS
+from nessie.lambda_cu.scope import condition_names, free_names
 
 
 def translate(program: ir.Program) -> Program:
     kernels = tuple([Signature(k.name, len(k.params), len(k.returns)) for k in program.kernels])
     return Program(program.sites, program.scalar_functions, kernels, tuple(map(translate_function, program.functions)),
-                   program.entry)
+                   program.entry, program.tunables)
 
 
 def translate_function(function: ir.Function) -> Code:
@@ -82,11 +84,18 @@ def bound(function: ir.Function) -> Iterator[ir.Param]:
             match statement:
                 case ir.HostLet(result) | ir.Data(result):
                     yield from named((result,))
-                case ir.Branch(results, _, then, orelse):
-                    waiting += [then, orelse]
+                case ir.Branch(results) | ir.Choose(results):
+                    waiting += BLOCKS.of(statement)
                     yield from named(results)
+                    if isinstance(statement, ir.Choose):
+                        yield from [decision(case) for case in statement.cases[:-1]]
                 case ir.Run(results) | ir.Call(results) | ir.Effect(results):
                     yield from named(results)
+
+
+def decision(case: ir.Case) -> ir.Param:
+    """What says whether the case's condition holds, which has no name in the program."""
+    return ir.Param(f"case {id(case)}", "bool")
 
 
 def named(results: tuple[ir.Param, ...]) -> Iterator[ir.Param]:
@@ -124,6 +133,8 @@ def translate_statement(statement: ir.Statement, slots: dict[str, Slot], live: s
             return [Constant(bind((result,), slots, live)[0], result.type.base, values)]
         case ir.Branch():
             return translate_branch(statement, slots, live)
+        case ir.Choose():
+            return translate_choice(statement, slots, live)
     raise TypeError(statement)
 
 
@@ -152,6 +163,31 @@ def translate_branch(branch: ir.Branch, slots: dict[str, Slot], live: set[Slot])
     dead = last_uses(slots_of((condition,)), live)
     jump = JumpUnless(condition, len(then) + 2, dead, origin=branch.origin)
     return [jump, *then, Jump(len(orelse) + 1), *orelse]
+
+
+def translate_choice(choice: ir.Choose, slots: dict[str, Slot], live: set[Slot]) -> list[Instruction]:
+    """From the last case to the first: each decides whether those after it are come to."""
+    bound = bind(choice.results, slots, live)
+    rest, live_rest = translate_side(choice.cases[-1].block, bound, slots, live)
+    for case in reversed(choice.cases[:-1]):
+        assert case.condition is not None
+        this, live_this = translate_side(case.block, bound, slots, live)
+        either = live_this | live_rest
+        this, rest = drop(either - live_this) + this, drop(either - live_rest) + rest
+        decided, names = slots[decision(case).name], {name: slots[name] for name in condition_names(case.condition)}
+        decide = Decide(decided, version_of(choice, case), case.condition, names,
+                        last_uses(slots_of(tuple(names.values())), either), origin=choice.origin)
+        jump = JumpUnless(decided, len(this) + 2, (decided,), origin=choice.origin)
+        rest, live_rest = [decide, jump, *this, Jump(len(rest) + 1), *rest], either
+    live.clear()
+    live.update(live_rest)
+    return rest
+
+
+def version_of(choice: ir.Choose, case: ir.Case) -> str:
+    """What a run tells that it has taken."""
+    named_ = [result.name for result in choice.results if result.name != "_"]
+    return ".".join([*named_[:1], case.name])
 
 
 def translate_side(block: ir.Block, bound: Results, slots: dict[str, Slot],

@@ -22,6 +22,7 @@ from nessie.cudagen.host.nodes import (
     Code,
     Compute,
     Constant,
+    Decide,
     Drop,
     Give,
     Instruction,
@@ -138,6 +139,9 @@ class Function:
                 self.launch(instruction)
             case Compute():
                 self.compute(instruction)
+            case Decide(dead=dead):
+                out.ask(lambda run: run.decide(instruction))
+                self.drop(dead)
             case Constant(result) if result is not None:
                 self.constant(instruction)
             case Perform():

@@ -22,7 +22,7 @@ from nessie.base.system.limits import too_deep
 from nessie.cudagen.host.device import Array, Held, OutOfMemory
 from nessie.cudagen.host.limits import ACTIVATION
 from nessie.cudagen.host.memory import view
-from nessie.cudagen.host.nodes import Code, Compute, Constant, Instruction, Invoke, Launch, Operand, Perform
+from nessie.cudagen.host.nodes import Code, Compute, Constant, Decide, Instruction, Invoke, Launch, Operand, Perform
 from nessie.cudagen.host.translate import slot_types
 from nessie.cudagen.loops.plan import Phase, Plan
 from nessie.cudagen.native.functions import Known, Place, functions
@@ -380,7 +380,7 @@ class Run:
     def sort(self, function: str, arrays: Sequence[Array]) -> None:
         self.device.sort(function, [view(array) for array in arrays])
 
-    def slots(self, instruction: Compute | Perform | Invoke, operands: Sequence[Operand]) -> list[Any]:
+    def slots(self, instruction: Compute | Decide | Perform | Invoke, operands: Sequence[Operand]) -> list[Any]:
         """A frame of the host with what these slots hold."""
         place = self.place()
         assert place is not None
@@ -414,6 +414,10 @@ class Run:
     def compute(self, instruction: Compute) -> None:
         frame = self.slots(instruction, tuple(instruction.names.values()))
         self.put(instruction.result, self.host.compute(instruction, frame))
+
+    def decide(self, instruction: Decide) -> None:
+        frame = self.slots(instruction, tuple(instruction.names.values()))
+        self.put(instruction.result, self.host.decide(instruction, frame))
 
     def perform(self, instruction: Perform) -> None:
         self.count()

@@ -23,7 +23,7 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
-from nessie.lambda_cu.parts import map_children
+from nessie.lambda_cu.parts import BLOCKS, map_children
 from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import failing_functions
 
@@ -163,10 +163,10 @@ def runs_and_later(block: ir.Block, outside: Set[str]) -> Iterator[tuple[ir.Run,
         match statement:
             case ir.Run():
                 yield statement, frozenset(later)
-            case ir.Branch(_, _, then, orelse):
-                yield from runs_and_later(then, later)
-                yield from runs_and_later(orelse, later)
-                for inner in (then, orelse):
+            case ir.Branch() | ir.Choose():
+                for inner in BLOCKS.of(statement):
+                    yield from runs_and_later(inner, later)
+                for inner in BLOCKS.of(statement):
                     later.update(name for s in scope.statements(inner) for name in scope.used_names(s))
                     later.update(scope.atom_names(inner.results))
         later.update(scope.used_names(statement))

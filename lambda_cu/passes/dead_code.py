@@ -16,6 +16,7 @@ from functools import cache
 from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.passes.lets import kept_components, with_components, without_copies, without_dead_lets
 from nessie.lambda_cu.passes.unread import drop_unread
 from nessie.lambda_cu.scope import (
@@ -35,6 +36,7 @@ from nessie.lambda_cu.scope import (
 from nessie.lambda_cu.selection import selection
 
 ZERO = ir.Const(0, "int")
+Branching = ir.Branch | ir.Choose
 
 
 def drop_dead_code(program: ir.Program) -> ir.Program:
@@ -80,9 +82,9 @@ def live_block(block: ir.Block, live: set[str], failing: Failing) -> tuple[ir.Bl
     live = live.union(atom_names(block.results))
     kept: list[ir.Statement] = []
     for statement in reversed(block.statements):
-        if isinstance(statement, ir.Branch):
+        if isinstance(statement, ir.Branch | ir.Choose):
             statement, live = live_branch(statement, live, failing)
-            dead = not (statement.results or statement.then.statements or statement.orelse.statements)
+            dead = not (statement.results or any([inner.statements for inner in BLOCKS.of(statement)]))
         else:
             wanted = needed(results(statement), live)
             dead = not wanted and not can_fail_at(statement, failing)
@@ -94,17 +96,18 @@ def live_block(block: ir.Block, live: set[str], failing: Failing) -> tuple[ir.Bl
     return updated(block, statements=tuple(reversed(kept))), live
 
 
-def live_branch(branch: ir.Branch, live: set[str], failing: Failing) -> tuple[ir.Branch, set[str]]:
-    """Return the branch with only the results that are needed, and the names needed before it."""
+def live_branch(branch: Branching, live: set[str], failing: Failing) -> tuple[Branching, set[str]]:
+    """Return the branch, or the choice, with only the results that are needed, and the names needed before it."""
     wanted = needed(branch.results, live)
     keep = [result.name in wanted for result in branch.results]
 
     def pruned(block: ir.Block) -> tuple[ir.Block, set[str]]:
         return live_block(updated(block, results=kept_items(block.results, keep)), live | wanted, failing)
 
-    (then, in_then), (orelse, in_else) = pruned(branch.then), pruned(branch.orelse)
-    changed = updated(branch, results=kept_items(branch.results, keep), then=then, orelse=orelse)
-    return changed, live | wanted | in_then | in_else | set(used_names(branch))
+    inside = [pruned(block) for block in BLOCKS.of(branch)]
+    changed = BLOCKS.with_parts(updated(branch, results=kept_items(branch.results, keep)),
+                                iter([block for block, _ in inside]))
+    return changed, live.union(wanted, used_names(branch), *[needed_inside for _, needed_inside in inside])
 
 
 def needed(params: Sequence[ir.Param], live: set[str]) -> set[str]:

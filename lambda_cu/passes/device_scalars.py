@@ -14,6 +14,7 @@ from dataclasses import replace
 from nessie.base.names import Names
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import BLOCKS
 
 
 def device_scalars(program: ir.Program) -> ir.Program:
@@ -59,8 +60,8 @@ class Once:
                 case ir.HostLet(result, value) if result.name != "_" and self.moves(value, result.name):
                     statement = self.kernel(statement)
                     self.device.add(result.name)
-                case ir.Branch(_, _, then, orelse):
-                    statement = replace(statement, then=self.block(then), orelse=self.block(orelse))
+                case ir.Branch() | ir.Choose():
+                    statement = BLOCKS.map(statement, self.block)
             statements.append(statement)
         return replace(block, statements=tuple(statements))
 
@@ -108,8 +109,8 @@ class Once:
                 sizes |= set(scope.free_names(value))
             case ir.Call(_, _, arguments) | ir.Effect(_, _, arguments):
                 sizes |= set(scope.atom_names(arguments))
-            case ir.Branch(_, condition, then, orelse):
-                sizes |= set(scope.atom_names((condition, *then.results, *orelse.results)))
+            case ir.Branch() | ir.Choose():
+                sizes.update(scope.used_names(statement), *[scope.atom_names(b.results) for b in BLOCKS.of(statement)])
         return sizes
 
 

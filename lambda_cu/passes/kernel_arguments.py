@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import EXPRESSIONS, NAMES, map_thunks
+from nessie.lambda_cu.parts import BLOCKS, CONDITIONS, EXPRESSIONS, NAMES, map_thunks
 from nessie.lambda_cu.passes.lets import tidy_kernels
 from nessie.lambda_cu.passes.sharing import runs_of
 from nessie.lambda_cu.rename import replace_reads, substitute
@@ -36,7 +36,7 @@ def renamed_param(param: ir.Param, names: Mapping[str, ir.Atom]) -> ir.Param:
 
 
 def renamed_statement(statement: ir.Statement, names: Mapping[str, ir.Atom]) -> ir.Statement:
-    """The statement, no call and no branch, with these values for names."""
+    """The statement, no call, with these values for names; blocks in it stay as they are."""
     match statement:
         case ir.Run(given, _, arguments) | ir.Effect(given, _, arguments):
             return updated(statement, results=renamed_params(given, names), arguments=renamed_atoms(arguments, names))
@@ -45,7 +45,17 @@ def renamed_statement(statement: ir.Statement, names: Mapping[str, ir.Atom]) -> 
             return updated(statement, value=substitute(value, found)) if found else statement
         case ir.Data(result):
             return updated(statement, result=renamed_param(result, names))
+        case ir.Branch(given, condition):
+            return updated(statement, results=renamed_params(given, names),
+                           condition=renamed_atoms((condition,), names)[0])
+        case ir.Choose(given):
+            return updated(with_conditions(statement, names), results=renamed_params(given, names))
     raise TypeError(statement)
+
+
+def with_conditions(choice: ir.Choose, names: Mapping[str, ir.Atom]) -> ir.Choose:
+    """The choice, whose conditions have these values for names."""
+    return CONDITIONS.map(choice, lambda exp: substitute(exp, {n: names[n] for n in free_names(exp) if n in names}))
 
 
 # Constants ----------------------------------------------------------------------------------------
@@ -155,14 +165,10 @@ def without_copies(program: ir.Program) -> ir.Program:
     def block(inside: ir.Block, sizes: dict[str, ir.Type], names: dict[str, ir.Atom]) -> ir.Block:
         kept: list[ir.Statement] = []
         for statement in inside.statements:
-            if isinstance(statement, ir.Branch):
-                statement = updated(statement, condition=renamed_atoms((statement.condition,), names)[0],
-                                    then=block(statement.then, sizes, names),
-                                    orelse=block(statement.orelse, sizes, names))
-            elif isinstance(statement, ir.Call):
+            if isinstance(statement, ir.Call):
                 statement = updated(statement, arguments=renamed_atoms(statement.arguments, names))
             else:
-                statement = renamed_statement(statement, names)
+                statement = BLOCKS.map(renamed_statement(statement, names), lambda b: block(b, sizes, names))
             sizes.update((r.name, r.type) for r in results(statement))
             if isinstance(statement, ir.Run) and statement.kernel in copies:
                 whole = copies[statement.kernel].whole(statement, sizes)

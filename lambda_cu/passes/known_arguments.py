@@ -20,6 +20,7 @@ from dataclasses import field
 from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.passes.kernel_arguments import (
     renamed_atoms,
     renamed_param,
@@ -141,23 +142,25 @@ class Numbering:
                     values[name] = self.key(atom, values)
                 case ir.Call(given, function, arguments):
                     self.call(given, self.functions[function], [self.key(a, values) for a in arguments], values)
-                case ir.Branch(given, _, then, orelse):
+                case ir.Branch(given) | ir.Choose(given):
                     first: dict[Key, Key] = {}
-                    both = self.block(then, values), self.block(orelse, values)
-                    for result, yes, no in zip(given, *both, strict=True):
-                        inside = {p.name for b in (then, orelse) for s in b.statements for p in results(s)}
+                    blocks = BLOCKS.of(statement)
+                    inside = {p.name for b in blocks for s in b.statements for p in results(s)}
+                    for result, *keys in zip(given, *[self.block(b, values) for b in blocks], strict=True):
                         if result.name != "_":
-                            values[result.name] = self.joined(result.name, yes, no, inside, first)
+                            values[result.name] = self.joined(result.name, tuple(keys), inside, first)
                 case _:
                     values.update((r.name, own(r.name)) for r in results(statement) if r.name != "_")
         return [self.key(a, values) for a in block.results]
 
-    def joined(self, name: str, yes: Key, no: Key, inside: set[str], first: dict[Key, Key]) -> Key:
-        """The key of a value that one of two blocks gives."""
-        either = no if yes == UNKNOWN else yes if no == UNKNOWN else yes if yes == no else None
-        if either is not None and not (isinstance(either, tuple) and either[0] == "name" and either[1] in inside):
-            return either
-        return first.setdefault((yes, no), own(name))
+    def joined(self, name: str, keys: tuple[Key, ...], inside: set[str], first: dict[Key, Key]) -> Key:
+        """The key of a value that one of several blocks gives."""
+        known = {key for key in keys if key != UNKNOWN} or {UNKNOWN}
+        if len(known) == 1:
+            (either,) = known
+            if not (isinstance(either, tuple) and either[0] == "name" and either[1] in inside):
+                return either
+        return first.setdefault(keys, own(name))
 
     def call(self, given: tuple[ir.Param, ...], function: ir.Function, arguments: list[Key], values: Values) -> None:
         if UNKNOWN not in arguments:
@@ -234,10 +237,9 @@ class Numbering:
                 given = tuple([updated(r, name=called.get(key, "_")) for r, key in zip(given, told, strict=True)])
                 return updated(statement, arguments=kept_items(renamed_atoms(arguments, names), taken),
                                results=renamed_params(kept_items(given, kept), names))
-            case ir.Branch(given, condition, then, orelse):
+            case ir.Branch(given) | ir.Choose(given):
                 kept = [r.name not in names for r in given]
-                blocks = [updated(b, results=kept_items(b.results, kept))
-                          for b in (self.rewritten_block(then, names), self.rewritten_block(orelse, names))]
-                return updated(statement, results=renamed_params(kept_items(given, kept), names), then=blocks[0],
-                               condition=renamed_atoms((condition,), names)[0], orelse=blocks[1])
+                statement = BLOCKS.map(statement, lambda b: self.rewritten_block(
+                    updated(b, results=kept_items(b.results, kept)), names))
+                return renamed_statement(updated(statement, results=kept_items(given, kept)), names)
         return renamed_statement(statement, names)

@@ -12,6 +12,7 @@ from nessie.base.names import Names
 from nessie.base.source import Origin
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.typing import functions_of
 
 ZERO, ONE = ir.Const(0, "int"), ir.Const(1, "int")
@@ -88,8 +89,7 @@ def with_runs_replaced(program: ir.Program, chosen: Callable[[ir.Kernel], bool],
         def block(given: ir.Block) -> ir.Block:
             statements: list[ir.Statement] = []
             for statement in given.statements:
-                if isinstance(statement, ir.Branch):
-                    statement = replace(statement, then=block(statement.then), orelse=block(statement.orelse))
+                statement = BLOCKS.map(statement, block)
                 if isinstance(statement, ir.Run) and statement.kernel in old:
                     new = made(old[statement.kernel], statement, names, local, functions_of(program))
                     statements += new.statements()

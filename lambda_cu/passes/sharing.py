@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import replace
+from functools import partial
 
 from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import children
+from nessie.lambda_cu.parts import BLOCKS, CONDITIONS, children
 from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
 from nessie.lambda_cu.scope import map_runs, results, statements
 from nessie.lambda_cu.shape import Shape, shape
@@ -130,9 +131,9 @@ def shared_block(block: ir.Block, mapping: dict[str, str], known: Available, int
             case ir.Effect():
                 forget(here, known)
                 here, known = [], {}
-            case ir.Branch(_, _, then, orelse):
-                statement = updated(statement, then=shared_block(then, mapping, known, ints),
-                                    orelse=shared_block(orelse, mapping, known, ints))
+            case ir.Branch() | ir.Choose():
+                inside = partial(shared_block, mapping=mapping, known=known, ints=ints)
+                statement = BLOCKS.map(statement, inside)
         kept.append(statement)
     forget(here, known)
     return updated(block, statements=tuple(kept), results=rename_atoms(block.results, mapping))
@@ -200,6 +201,8 @@ def rename_statement(statement: ir.Statement, mapping: Mapping[str, str]) -> ir.
             return updated(statement, result=params[0])
         case ir.Branch(_, condition, _, _):
             return updated(statement, results=params, condition=rename_atoms((condition,), mapping)[0])
+        case ir.Choose():
+            return updated(CONDITIONS.map(statement, lambda exp: rename(exp, mapping)), results=params)
     raise TypeError(statement)
 
 

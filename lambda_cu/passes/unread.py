@@ -15,6 +15,7 @@ from itertools import compress
 from nessie.base.parts import updated
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.scope import (
     atom_names,
     called_from_outside,
@@ -96,8 +97,8 @@ def read_names(statement: ir.Statement, function: ir.Function) -> set[str]:
         case ir.Call(_, callee, arguments) if callee == function.name:
             names.update(argument.name for param, argument in zip(function.params, arguments, strict=True)
                          if isinstance(argument, ir.Var) and argument.name != param.name)
-        case ir.Branch(_, _, then, orelse):
-            names.update(used_names(statement), atom_names((*then.results, *orelse.results)))
+        case ir.Branch() | ir.Choose():
+            names.update(used_names(statement), *[atom_names(inner.results) for inner in BLOCKS.of(statement)])
         case _:
             names.update(used_names(statement))
     return names

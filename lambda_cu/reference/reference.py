@@ -25,6 +25,7 @@ from nessie.base.widths import WIDE
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.layout import from_names, to_names, type_of_layout
+from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.passes.specialise_sites import specialise_sites
 from nessie.lambda_cu.reference.context import Context, EvaluationLimits
 from nessie.lambda_cu.reference.kernels import run_kernel
@@ -39,13 +40,13 @@ ACTIVATION, NAME = 400, 130             # bytes of a call, and of each name that
 
 
 def execute(program: ir.Program, arguments: Sequence[Any], limits: EvaluationLimits | None = None,
-            stats: Stats | None = None, perform: Perform = no_effects) -> Any:
+            stats: Stats | None = None, perform: Perform = no_effects, version: str = "") -> Any:
     """Return the value of the entry's function on these flat values. `stats`, if given, is counted up; `perform` does
-    the program's effects."""
+    the program's effects. Choices take the case `version`, where they have it, else the last."""
     held = [value for argument, layout in zip(arguments, program.entry.arguments, strict=True)
             for value in to_names(argument, layout)]
     program = specialise_sites(program)
-    machine = Machine(program, Context(program, limits or EvaluationLimits(), stats or Stats()), perform)
+    machine = Machine(program, Context(program, limits or EvaluationLimits(), stats or Stats()), perform, version)
     try:
         with np.errstate(all="ignore"):
             results = machine.run(program.entry.function, held)
@@ -62,8 +63,7 @@ class ScopedStatement:
     """A statement and the names that nothing after it uses."""
     statement: ir.Statement
     drops: tuple[str, ...]
-    then: Code | None = None
-    orelse: Code | None = None
+    blocks: tuple[Code, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,9 @@ def compiled(block: ir.Block, after: frozenset[str]) -> tuple[Code, set[str]]:
     live = used.union(after)
     steps: list[ScopedStatement] = []
     for statement in reversed(block.statements):
-        then = orelse = None
-        names = set(used_names(statement))
-        if isinstance(statement, ir.Branch):
-            then, in_then = compiled(statement.then, frozenset(live))
-            orelse, in_else = compiled(statement.orelse, frozenset(live))
-            names |= in_then | in_else
-        steps.append(ScopedStatement(statement, tuple(names - live), then, orelse))
+        inside = [compiled(inner, frozenset(live)) for inner in BLOCKS.of(statement)]
+        names = set(used_names(statement)).union(*[used_inside for _, used_inside in inside])
+        steps.append(ScopedStatement(statement, tuple(names - live), tuple([code for code, _ in inside])))
         live |= names
         used |= names
     return Code(tuple(reversed(steps)), block.results), used
@@ -108,8 +104,8 @@ class Activation:
 
 
 class Machine:
-    def __init__(self, program: ir.Program, context: Context, perform: Perform) -> None:
-        self.context, self.perform = context, perform
+    def __init__(self, program: ir.Program, context: Context, perform: Perform, version: str) -> None:
+        self.context, self.perform, self.version = context, perform, version
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.functions = {function.name: function for function in program.functions}
         self.code: dict[str, Code] = {}
@@ -195,8 +191,12 @@ class Machine:
                 self.bind((result,), [data(result, values)], activation)
             case ir.Branch(results, condition, _, _):
                 self.look(activation)
-                code = step.then if atom_value(condition, names) else step.orelse
-                assert code is not None
+                code = step.blocks[0 if atom_value(condition, names) else 1]
+                self.stack.append(Activation(code, names, results, self.context.origin, types=activation.types))
+                return
+            case ir.Choose(results, cases):
+                taken = [case.name == self.version for case in cases]
+                code = step.blocks[taken.index(True) if any(taken) else -1]
                 self.stack.append(Activation(code, names, results, self.context.origin, types=activation.types))
                 return
         self.forget(step, names)

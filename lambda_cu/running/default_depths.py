@@ -17,7 +17,7 @@ from nessie.base.call_graph import components
 from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions
+from nessie.lambda_cu.parts import BLOCKS, subexpressions
 from nessie.lambda_cu.scope import soac_expressions, statements
 
 MOST_CALLS = 1_000_000
@@ -113,8 +113,8 @@ class Levels:
             match statement:
                 case ir.Call(_, function) if self.circles[function] == home:
                     found = price + self.costs.statement
-                case ir.Branch(_, _, then, orelse):
-                    ways = [way for side in (then, orelse) if (way := self.way_back(side, home)) is not None]
+                case ir.Branch() | ir.Choose():
+                    ways = [way for side in BLOCKS.of(statement) if (way := self.way_back(side, home)) is not None]
                     found = price + self.costs.statement + max(ways) if ways else found
             price += self.statement(statement)
         return found
@@ -137,8 +137,8 @@ class Levels:
                 return own + self.costs.operation * size(value)
             case ir.Call(_, function):
                 return own + self.function(function)
-            case ir.Branch(_, _, then, orelse):
-                return own + max(self.block(then), self.block(orelse))
+            case ir.Branch() | ir.Choose():
+                return own + max(map(self.block, BLOCKS.of(statement)))
         return own
 
     def kernel(self, kernel: ir.Kernel) -> float:

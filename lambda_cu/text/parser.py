@@ -42,9 +42,10 @@ def parse(text: str | Source, places: Places | None = None,
     typed: list[tuple[ir.Kernel, tuple[ir.Type, ...], Token]] = []
     sites = many(tokens, "site", lambda: site(tokens, sources or {}))
     scalars = many(tokens, "scalar", lambda: scalar_function(tokens))
+    tunables = many(tokens, "tunable", lambda: tunable(tokens))
     kernels = many(tokens, "kernel", lambda: kernel(tokens, typed))
     functions = many(tokens, "function", lambda: function(tokens))
-    program = ir.Program(sites, scalars, kernels, functions, entry(tokens))
+    program = ir.Program(sites, scalars, kernels, functions, entry(tokens), tunables)
     tokens.finish()
     for parsed, written, place in typed:
         derived = kernel_types(parsed, functions_of(program))
@@ -97,7 +98,16 @@ def span(tokens: Tokens, sources: Mapping[str, Source]) -> Span:
     return Span(sources.get(name) or Source(name, "", library), start, end)
 
 
-def entry(tokens: Tokens, before: tuple[str, ...] = ("site", "scalar", "kernel", "function")) -> ir.Entry:
+def tunable(tokens: Tokens) -> ir.Tunable:
+    start = tokens.expect("tunable")
+    name = tokens.name()
+    tokens.expect(":")
+    of = tokens.name("what the tunable is compared with")
+    tokens.expect("=")
+    return tokens.mark(start, ir.Tunable(name, of, tokens.literal("int")))
+
+
+def entry(tokens: Tokens, before: tuple[str, ...] = ("site", "scalar", "tunable", "kernel", "function")) -> ir.Entry:
     """The last part of a program, and what may stand before it."""
     if not tokens.at("entry"):
         tokens.fail(f"one of {', '.join(before)}, in this order, or 'entry' is expected here")
@@ -208,8 +218,10 @@ def statement(tokens: Tokens) -> ir.Statement:
         return effect(tokens, results, start)
     if tokens.at("if"):
         return branch_or_let(tokens, results, start)
+    if tokens.at("choose") and tokens.follows("{"):
+        return choose(tokens, results, start)
     if len(results) != 1:
-        tokens.fail("run, call, perform or if is expected here")
+        tokens.fail("run, call, perform, choose or if is expected here")
     if tokens.accept("data"):
         tokens.expect("[")
         values = tokens.listed(lambda: constant(tokens).value, "]")
@@ -239,6 +251,18 @@ def branch_or_let(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -
     then = block(tokens)
     tokens.expect("else")
     return ir.Branch(results, condition, then, block(tokens), origin=here(tokens, start))
+
+
+def choose(tokens: Tokens, results: tuple[ir.Param, ...], start: Token) -> ir.Choose:
+    tokens.expect("choose")
+    tokens.expect("{")
+    cases: list[ir.Case] = []
+    while not tokens.at("}"):
+        at, name = tokens.current, tokens.name("the name of a version")
+        condition = expression(tokens) if tokens.accept("if") else None
+        cases.append(tokens.mark(at, ir.Case(name, condition, block(tokens))))
+    tokens.expect("}")
+    return ir.Choose(results, tuple(cases), origin=here(tokens, start))
 
 
 def parameters(tokens: Tokens) -> tuple[ir.Param, ...]:

@@ -12,6 +12,14 @@
     }
     entry total : [float] -> float
 
+A choice has versions of a computation; its tunables stand before kernels:
+
+    tunable total.sum.pulled : share = 8
+    let sum1 : float = choose {
+      pulled if n * total.sum.pulled <= m { ... }
+      items { ... }
+    }
+
 Spaces: (n), uniform(segments, length, total), closed(segments, terms, total), irregular(offsets, segments, total);
 SOACs over segments are SEG_. A term of a closed length is its coefficients, of 1, s, s*(s-1)/2 and so on,
 `doubling` if times 2^s, or `floor(factor, offset, divisor)`; `from m` if it counts from segment m on: (1, 2) +
@@ -53,7 +61,8 @@ def document(program: ir.Program) -> Doc:
     """The text; sites, functions, kernels, bindings and statements are marked."""
     functions = functions_of(program)
     parts: list[Doc] = [tuple((Mark(show_site(site), site), "\n") for site in program.sites),
-                        tuple(Mark(show_scalar_function(f), f) for f in program.scalar_functions)]
+                        tuple(Mark(show_scalar_function(f), f) for f in program.scalar_functions),
+                        tuple((Mark(show_tunable(t), t), "\n") for t in program.tunables)]
     parts += [Mark(kernel_doc(kernel, functions), kernel) for kernel in program.kernels]
     parts += [Mark(function_doc(function), function) for function in program.functions]
     return join("\n", [part for part in (*parts, show_entry(program.entry)) if part])
@@ -62,6 +71,10 @@ def document(program: ir.Program) -> Doc:
 def show_site(site: ir.Site) -> str:
     element = " element" if site.element else ""
     return f"site {name(site.name)} {show_string(site.message)}{element}{show_origin(site.origin)}"
+
+
+def show_tunable(tunable: ir.Tunable) -> str:
+    return f"tunable {name(tunable.name)} : {tunable.of} = {tunable.value}"
 
 
 def show_origin(origin: Origin) -> str:
@@ -157,7 +170,15 @@ def statement_doc(statement: ir.Statement, indent: str) -> Doc:
         case ir.Branch(results, condition, then, orelse):
             return (f"{bound(results)} = if {show_atom(condition)} {{\n", block_doc(then, indent + "  "),
                     f"{indent}}} else {{\n", block_doc(orelse, indent + "  "), f"{indent}}}")
+        case ir.Choose(results, cases):
+            return (f"{bound(results)} = choose {{\n", tuple(case_doc(case, indent + "  ") for case in cases),
+                    f"{indent}}}")
     raise TypeError(statement)
+
+
+def case_doc(case: ir.Case, indent: str) -> Doc:
+    condition = "" if case.condition is None else f" if {show_exp(case.condition, len(indent) + 2)}"
+    return (f"{indent}{name(case.name)}{condition} {{\n", block_doc(case.block, indent + "  "), f"{indent}}}\n")
 
 
 def bound(results: tuple[ir.Param, ...]) -> str:

@@ -308,7 +308,7 @@ class FlatMarks(Marks):
             case ir.Run() | ir.HostLet():
                 if nodes := self.made(self.function, part):
                     return [], [], nodes
-            case ir.Branch():                   # it encloses its branches
+            case ir.Branch() | ir.Choose():     # it encloses its blocks
                 return [], [], []
         return super().comes_from(part)
 

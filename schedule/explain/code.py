@@ -31,5 +31,5 @@ def with_code(explained: Explanation, graphs: Sequence[Graph], fused: ir.Program
     regions = tuple(replace(region, code=named(graph, region))
                     for graph, region in zip(graphs, explained.regions, strict=True))
     calls = [statement for function in fused.functions for statement in scope.statements(function.body)
-             if isinstance(statement, ir.Branch | ir.Call)]
+             if isinstance(statement, ir.Branch | ir.Choose | ir.Call)]
     return replace(explained, regions=regions, function=fused.entry.function, mode=mode, once=not calls)

@@ -23,7 +23,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import rename, scope
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.ops import OPS
-from nessie.lambda_cu.parts import map_thunks, subexpressions
+from nessie.lambda_cu.parts import BLOCKS, map_thunks, subexpressions
 
 LONGEST = 200                   # statements of a region
 UNUSED = "_unused"              # begins the name of a result that nobody needs, within a region
@@ -97,9 +97,9 @@ def rewrite_regions(function: ir.Function, transform: Transform, held: Collectio
 
         for statement in of.statements:
             match statement:
-                case ir.Branch(_, _, then, orelse):
+                case ir.Branch() | ir.Choose():
                     flush()
-                    done.append(replace(statement, then=block(then), orelse=block(orelse)))
+                    done.append(BLOCKS.map(statement, block))
                 case ir.Call() | ir.Effect():
                     flush()
                     done.append(statement)
@@ -116,11 +116,10 @@ def last_uses(block: ir.Block, live: set[str], aliases: Mapping[str, str], over:
     and then from its beginning on."""
     live.update([aliases.get(name, name) for name in scope.atom_names(block.results)])
     for statement in reversed(block.statements):
-        if isinstance(statement, ir.Branch):
-            other = set(live)
-            last_uses(statement.then, live, aliases, over)
-            last_uses(statement.orelse, other, aliases, over)
-            live |= other
+        before = [set(live) for _ in BLOCKS.of(statement)]
+        for inner, there in zip(BLOCKS.of(statement), before, strict=True):
+            last_uses(inner, there, aliases, over)
+        live.update(*before)
         names = {aliases.get(name, name) for name in scope.used_names(statement)}
         if isinstance(statement, ir.Run):
             over.update(dict.fromkeys([param.name for param in statement.results], frozenset(names - live)))
@@ -142,8 +141,9 @@ def statement_uses(statement: ir.Statement) -> list[str]:
             names += scope.atom_names(arguments)
         case ir.HostLet(_, value):
             names += scope.free_names(value)
-        case ir.Branch(_, condition, then, orelse):
-            names += [*scope.atom_names((condition,)), *block_uses(then), *block_uses(orelse)]
+        case ir.Branch() | ir.Choose():
+            names += [*scope.used_names(statement), *[name for inner in BLOCKS.of(statement)
+                                                      for name in block_uses(inner)]]
     return names
 
 

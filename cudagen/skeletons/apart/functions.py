@@ -112,6 +112,10 @@ class Writer:
                 self.data(result, values)
             case ir.Branch():
                 self.branch(statement, ends)
+            case ir.Choose(results, cases):                 # there is little data where functions run apart
+                self.block(cases[-1].block, results if ends else ())
+                for result, atom in zip(results, cases[-1].block.results, strict=True):
+                    self.bind(result, self.atom(atom))
             case _:
                 raise Declined("it has effects")
 
@@ -250,7 +254,7 @@ def names_in(atoms: tuple[ir.Atom, ...]) -> set[str]:
 
 
 def arrays_made(statement: ir.Statement) -> set[str]:
-    """The arrays among the results of a launch or a branch."""
-    if not isinstance(statement, ir.Run | ir.Branch):
+    """The arrays among the results of a launch, a branch or a choice."""
+    if not isinstance(statement, ir.Run | ir.Branch | ir.Choose):
         return set()
     return {p.name for p in statement.results if isinstance(p.type, ir.Array)}

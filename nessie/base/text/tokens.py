@@ -1,6 +1,6 @@
 """The tokens that the texts of all intermediate forms share, and a cursor to parse them by recursive descent.
 
-    names       x, sum_1; any other text between backquotes: `f^`, `let`
+    names       x, sum_1, f.x.block; any other text between backquotes: `f^`, `let`
     numbers     12, 1.5, 2e-9   (no sign: a parser makes -1 of '-' and 1)
     strings     "a\\n\\u{1f600}"      chars  'a', '\\''
     symbols     the longest of SYMBOLS, else one character
@@ -29,7 +29,7 @@ TOKEN = re.compile(
     r"""(?P<space>(?:\s|//[^\n]*)+)
       | (?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
       | (?P<int>[0-9]+)
-      | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)
       | `(?P<quoted>[^`\n]+)`
       | "(?P<string>(?:[^"\\\n]|\\.)*)"
       | '(?P<char>[^'\\\n]|\\u\{[0-9a-f]+\}|\\.)'
@@ -38,7 +38,7 @@ TOKEN = re.compile(
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 ESCAPE = re.compile(r"\\(?:u\{([0-9a-f]+)\}|(.))")
-PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 
 
 @dataclass(frozen=True)
