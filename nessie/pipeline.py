@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
     from nessie.schedule.wishes import mappings
+    from nessie.schedule.versions import few_gathers
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
     from nessie.typing import infer
@@ -131,6 +132,7 @@ else:
     graph = lazy("nessie.schedule.graph.graph")
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
     mappings = lazy("nessie.schedule.wishes.mappings")
+    few_gathers = lazy("nessie.schedule.versions.few_gathers")
     parse = lazy("nessie.syntax.parse")
     types = lazy("nessie.syntax.types")
     written_layouts = lazy("nessie.lengths.layouts")
@@ -326,6 +328,9 @@ PASSES = (
     # before what asks which region reads what
     row("sink", (FLAT,), FLAT, lambda job, program: sink.sink(program),
         "kernels follow what they read into the branches that make it", when=FUSING),
+    # before what decides for good: what it leaves to a run
+    row("few-gathers", (FLAT,), FLAT, lambda job, program: few_gathers.few_gathers(program, profile(job), job.sizes),
+        "what few gather is computed for them alone, where a run knows that", when=FUSING),
     # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
     row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
         "what is cheaper to compute than to fetch is computed where it is gathered", when=FUSING),

@@ -10,6 +10,7 @@
     check           validators of graphs and schedules
 
     graph/          dependence graphs, made from control regions
+    versions/       versions of what a region computes, of which a run takes one
     wishes/         users' wishes for a schedule
     legality/       decides which clusters may be kernels
     cost/           computes the cost of a schedule

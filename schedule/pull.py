@@ -25,7 +25,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from nessie.base.names import Names
@@ -41,7 +41,7 @@ from nessie.schedule.fuse import as_written
 from nessie.schedule.graph.arithmetic import cheap_work, evaluated, operation_counts
 from nessie.schedule.graph.build import region_types
 from nessie.schedule.graph.nodes import GATHER, WIDTHS
-from nessie.schedule.graph.regions import Region, RegionStep, rewrite_regions, statement_uses, steps_of
+from nessie.schedule.graph.regions import Region, RegionStep, Steps, rewrite_regions, statement_uses, steps_of
 from nessie.schedule.graph.sizes import Estimates
 from nessie.schedule.graph.uses import indices_of, read_mode, total
 from nessie.schedule.rewrite.merge import merge
@@ -54,22 +54,35 @@ MOST = 64                       # operations of a binding into which elements ar
 def pull(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> ir.Program:
     """Compute cheap elements where the program gathers them."""
     failing = scope.failing_functions(program.scalar_functions)
-    if not any(map(Launches(program, failing).gather, (scope.statements(f.body) for f in program.functions))):
+    names, made = Names(kernel.name for kernel in program.kernels), list[ir.Kernel]()
+
+    def pulled(region: Region, parts: Steps, estimates: Estimates) -> Sequence[ir.Statement]:
+        pulling = Pulling(region, parts.steps, estimates, failing)
+        pulling.run()
+        return [*parts.first, *pulling.statements(names, made)] if pulling.changed else region.statements
+
+    functions = tuple(gathering_regions(program, profile, sizes or {}, pulled))
+    if not made:
         return program
-    launches, names = Launches(program, failing), Names(kernel.name for kernel in program.kernels)
-    given, made = hints(program, sizes or {}, strict=False), list[ir.Kernel]()
+    program = replace(program, kernels=(*program.kernels, *made), functions=functions)
+    return without_dead_code(program, {kernel.name for kernel in made})
 
-    def rewritten(step: RegionStep, types: Mapping[str, ir.Type]) -> ir.Statement:
-        results = {param.name for param in scope.results(step.statement)}
-        called = step.statement.kernel if isinstance(step.statement, ir.Run) else ""
-        kernel, run = merge(names.fresh(called), [step], (), results, types, {}, {})
-        made.append(kernel)
-        return run
 
-    def function_of(function: ir.Function) -> ir.Function:
+def gathering_regions(program: ir.Program, profile: Profile, sizes: Mapping[str, float],
+                      change: Callable[[Region, Steps, Estimates], Sequence[ir.Statement]],
+                      can: Callable[[ir.Bind, Collection[str]], bool] | None = None) -> Iterator[ir.Function]:
+    """The program's functions, whose regions that gather what they make are changed, where it `can` be pulled."""
+    launches = Launches(program, scope.failing_functions(program.scalar_functions), can or can_be_pulled)
+    gathering = {f.name for f in program.functions if launches.gather(scope.statements(f.body))}
+    given = hints(program, sizes, strict=False) if gathering else {}
+    for function in program.functions:
+        if function.name not in gathering:
+            yield function
+            continue
         estimates, before = Estimates(profile, given[function.name]), list[Region]()
 
-        def region_of(region: Region) -> Sequence[ir.Statement]:
+        def region_of(region: Region, estimates: Estimates = estimates, before: list[Region] = before
+                      ) -> Sequence[ir.Statement]:
             before.append(region)
             if not launches.gather(region.statements):
                 return region.statements
@@ -77,19 +90,9 @@ def pull(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float]
                 parts = steps_of(earlier, launches.kernels)
                 estimates.learn(parts.first, parts.steps)
             before.clear()
-            pulling = Pulling(region, parts.steps, estimates, failing)
-            pulling.run()
-            statements = [rewritten(step, pulling.types) if step.name in pulling.changed else as_written(step.statement)
-                          for step in pulling.steps.values()]
-            return [*parts.first, *statements] if pulling.changed else region.statements
+            return change(region, parts, estimates)
 
-        return rewrite_regions(function, region_of) if launches.gather(scope.statements(function.body)) else function
-
-    functions = tuple(map(function_of, program.functions))
-    if not made:
-        return program
-    program = replace(program, kernels=(*program.kernels, *made), functions=functions)
-    return without_dead_code(program, {kernel.name for kernel in made})
+        yield rewrite_regions(function, region_of)
 
 
 def without_dead_code(program: ir.Program, untidy: Collection[str]) -> ir.Program:
@@ -103,12 +106,12 @@ def without_dead_code(program: ir.Program, untidy: Collection[str]) -> ir.Progra
 # Finding work ---------------------------------------------------------------------------------
 
 class Launches:
-    """The cheap arrays that launches of the program's kernels make, and the arrays that they gather."""
+    """The arrays that launches of the program's kernels make and that `can` be pulled, and those that they gather."""
 
-    def __init__(self, program: ir.Program, failing: Collection[str]) -> None:
+    def __init__(self, program: ir.Program, failing: Collection[str], can: Callable[[ir.Bind, Collection[str]], bool]
+                 ) -> None:
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
-        self.cheap = {name for name, kernel in self.kernels.items()
-                      if any(can_be_pulled(bind, failing) for bind in kernel.binds)}
+        self.cheap = {name for name, kernel in self.kernels.items() if any(can(bind, failing) for bind in kernel.binds)}
         self.gathered: dict[str, set[str]] = {}
 
     def gather(self, statements: Iterable[ir.Statement]) -> bool:
@@ -138,10 +141,16 @@ class Launches:
 
 
 def can_be_pulled(bind: ir.Bind, failing: Collection[str]) -> bool:
-    """Is it a cheap MAP that cannot fail, whose elements depend on no index but the flat one?"""
+    """Is it a cheap MAP whose elements can be computed one by one?"""
+    return isinstance(bind.soac, ir.Map) and cheap_work(bind.soac.thunk.body) is not None \
+        and one_by_one(bind, failing)
+
+
+def one_by_one(bind: ir.Bind, failing: Collection[str]) -> bool:
+    """Is it a MAP that cannot fail, whose elements depend on no index but the flat one?"""
     match bind.soac:
         case ir.Map(thunk, _):
-            return cheap_work(thunk.body) is not None and not scope.can_fail(thunk.body, failing) \
+            return not scope.can_fail(thunk.body, failing) \
                 and not set(thunk.params[:-1]) & set(scope.free_names(thunk.body))
     return False
 
@@ -201,6 +210,19 @@ class Pulling:
         while any(self.pull(found) for found in sorted(self.candidates(), key=lambda found: found.reads)):
             pass
 
+    def statements(self, names: Names, made: list[ir.Kernel], version: str = "") -> list[ir.Statement]:
+        """The steps as statements; those that are rewritten launch kernels of their own, which go to `made`. `version`
+        ends their names."""
+        return [self.launch(step, names, made, version) if step.name in self.changed else as_written(step.statement)
+                for step in self.steps.values()]
+
+    def launch(self, step: RegionStep, names: Names, made: list[ir.Kernel], version: str) -> ir.Statement:
+        results = {param.name for param in scope.results(step.statement)}
+        called = step.statement.kernel if isinstance(step.statement, ir.Run) else ""
+        kernel, run = merge(names.fresh(f"{called}{version}"), [step], (), results, self.types, {}, {})
+        made.append(kernel)
+        return run
+
     def candidates(self) -> list[Candidate]:
         readers: dict[str, dict[str, RegionStep]] = {}
         for step in self.steps.values():
@@ -209,12 +231,15 @@ class Pulling:
         found = []
         for step in self.steps.values():
             if step.bind is not None and not readers.keys().isdisjoint(step.bind.names) \
-                    and can_be_pulled(step.bind, self.failing):
+                    and self.can(step.bind):
                 [thunk] = thunks(step.bind.soac)
                 those = {key: reader for name in step.bind.names for key, reader in readers.get(name, {}).items()}
                 reads = len(scope.reads(thunk.body))
                 found.append(Candidate(step.name, step.bind, thunk, tuple(those.values()), reads))
         return found
+
+    def can(self, bind: ir.Bind) -> bool:
+        return can_be_pulled(bind, self.failing)
 
     def pull(self, found: Candidate) -> bool:
         """Pull the candidate into its readers if that pays and no binding grows too much; was it pulled?"""

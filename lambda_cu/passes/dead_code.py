@@ -105,8 +105,8 @@ def live_branch(branch: Branching, live: set[str], failing: Failing) -> tuple[Br
         return live_block(updated(block, results=kept_items(block.results, keep)), live | wanted, failing)
 
     inside = [pruned(block) for block in BLOCKS.of(branch)]
-    changed = BLOCKS.with_parts(updated(branch, results=kept_items(branch.results, keep)),
-                                iter([block for block, _ in inside]))
+    blocks = iter([block for block, _ in inside])
+    changed = BLOCKS.map(updated(branch, results=kept_items(branch.results, keep)), lambda _: next(blocks))
     return changed, live.union(wanted, used_names(branch), *[needed_inside for _, needed_inside in inside])
 
 

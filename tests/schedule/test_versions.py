@@ -1,0 +1,109 @@
+"""Versions of regions: where they are made, and that each gives what the others give, bit for bit."""
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from built import cpu_device, execute, gpu_device
+
+from nessie import driver
+from nessie.base.source import NessieError, Source
+from nessie.base.values import flatten_value, plain_value
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.host.host import HostLimits, Stats
+from nessie.forms import TEXT
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.layout import type_of_layout
+from nessie.lambda_cu.reference import reference
+from nessie.lambda_cu.scope import statements
+from nessie.pipeline import Job, pass_named
+
+PICK = "function main(xs, is) : ([float],[int]) -> [float] = let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};"
+ROWS = """function main(rows, xs) : ([[int]],[float]) -> [float] =
+let ys = {exp(x) * cos(x) : x in xs} in {sum({ys[i] : i in r}) : r in rows};"""
+TWICE = """function main(xs, is) : ([float],[int]) -> [float] =
+let a = {exp(x) + sin(x) : x in xs}; b = {exp(y) + cos(y) : y in a} in {b[i] : i in is};"""
+
+
+def compiled(text: str, last: str = "borders", **options: Any) -> ir.Program:
+    job = Job(entry="main", **options)
+    found: ir.Program = driver.compile_program(job, TEXT, Source("main.nesl", text), pass_named(last))
+    return found
+
+
+def choices(program: ir.Program) -> list[ir.Choose]:
+    return [s for f in program.functions for s in statements(f.body) if isinstance(s, ir.Choose)]
+
+
+def runs(block: ir.Block) -> int:
+    return sum(isinstance(s, ir.Run) for s in statements(block))
+
+
+@pytest.mark.parametrize("text, kernels", [(PICK, [1, 2]), (ROWS, [1, 2]), (TWICE, [1, 2])])
+def test_what_few_may_gather_is_there_in_two_versions(text: str, kernels: list[int]) -> None:
+    program = compiled(text)
+    (choice,) = choices(program)
+    assert [case.name for case in choice.cases] == ["pulled", "items"]
+    assert [runs(case.block) for case in choice.cases] == kernels
+    assert [(t.name.split(".")[0], t.name.split(".")[2], t.of, t.value) for t in program.tunables] == [
+        ("main", "pulled", "share", 8)]
+
+
+@pytest.mark.parametrize("text", [
+    PICK.replace("exp(x) + sin(x)", "x + 1.0"),                         # cheap: it is always pulled
+    PICK.replace("exp(x) + sin(x)", "ln(x) + sin(x)"),                  # it can fail
+    PICK.replace("[float] = let", "([float],[float]) = let").replace("{a[i] : i in is}", "(a, {a[i] : i in is})"),
+    PICK.replace("is) :", "k) :").replace("[int])", "int)").replace("is}", "[0:k]}").replace(
+        "{exp(x) + sin(x) : x in xs}", "{exp(float(x)) + sin(float(x)) : x in [0:k]}"),     # as many as elements
+])
+def test_what_gains_nothing_has_no_versions(text: str) -> None:
+    assert choices(compiled(text)) == []
+
+
+def test_sizes_that_are_given_leave_nothing_to_choose() -> None:
+    assert choices(compiled(PICK, sizes={"xs": 1e6, "is": 1e6})) == []
+    assert choices(compiled(PICK, fuse="none")) == []
+
+
+def arguments(text: str, n: int, m: int, seed: int) -> list[Any]:
+    draw = random.Random(seed)
+    xs = [draw.uniform(-3, 3) for _ in range(n)]
+    places = [draw.randrange(n) for _ in range(m)]
+    return [[places[:m // 2], [], places[m // 2:]], xs] if text is ROWS else [xs, places]
+
+
+@pytest.mark.parametrize("text", [PICK, ROWS, TWICE])
+@pytest.mark.parametrize("n, m", [(1, 0), (1, 1), (7, 1), (8, 1), (9, 1), (40, 5), (40, 6), (3, 50)])
+def test_versions_give_the_same_on_every_executor(text: str, n: int, m: int) -> None:
+    program = compiled(text)
+    types = [type_of_layout(layout) for layout in program.entry.arguments]
+    result = type_of_layout(program.entry.result)
+    (threshold,) = program.tunables
+    given = arguments(text, n, m, n * 100 + m)
+
+    def flat() -> list[Any]:
+        return [flatten_value(value, type_) for value, type_ in zip(given, types, strict=True)]
+
+    expected = plain_value(reference.execute(program, flat()), result)
+    assert plain_value(reference.execute(program, flat(), version="pulled"), result) == expected
+    found = []
+    for device in (cpu_device(program, threads=2), gpu_device(program, Cudasim())):
+        of_device = []
+        for tuning in ({}, {threshold.name: 0}, {threshold.name: ir.UNKNOWN}):
+            stats = Stats()
+            value = execute(program, flat(), device, HostLimits(tuning=tuning), stats)
+            of_device.append(plain_value(value, result))
+            found.append([held for _, held in stats.versions])
+        assert of_device[0] == of_device[1] == of_device[2]
+        assert of_device[0] == pytest.approx(expected, rel=1e-12)
+    assert found == 2 * [[m * 8 <= n], [True], [m == 0]]
+
+
+@pytest.mark.parametrize("tuning", [{}, {"main.it.pulled": ir.UNKNOWN}])
+def test_versions_fail_alike(tuning: dict[str, int]) -> None:
+    program = compiled(PICK)
+    given = [flatten_value(value, type_of_layout(layout)) for value, layout in
+             zip(([1.0] * 20, [9, 20]), program.entry.arguments, strict=True)]
+    with pytest.raises(NessieError, match="out of bounds"):
+        execute(program, given, cpu_device(program, threads=1), HostLimits(tuning=tuning))
