@@ -224,6 +224,14 @@ def condition_names(exp: ir.Exp) -> tuple[str, ...]:
     return tuple([name for name in free_names(exp) if not is_tunable(name)])
 
 
+def version_name(function: str, results: Iterable[ir.Param], version: str) -> str:
+    """FUNCTION.BINDING.VERSION, by the first array among a choice's results, else by the first of them."""
+    named = [result for result in results if result.name != "_"]
+    first = next((r for r in named if isinstance(r.type, ir.Array)), named[0] if named else None)
+    plain = "".join([c if c.isalnum() else "_" for c in function])
+    return f"{plain}.{first.name if first else 'effects'}.{version}"
+
+
 def is_tunable(name: str) -> bool:
     """Is it a tunable's name in a condition, and none of the function?"""
     return "." in name

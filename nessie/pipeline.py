@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     from nessie.schedule.graph import graph
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
+    from nessie.schedule.versions import few_gathers, owner_versions
     from nessie.schedule.wishes import mappings
-    from nessie.schedule.versions import few_gathers
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
     from nessie.typing import infer
@@ -133,6 +133,7 @@ else:
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
     mappings = lazy("nessie.schedule.wishes.mappings")
     few_gathers = lazy("nessie.schedule.versions.few_gathers")
+    owner_versions = lazy("nessie.schedule.versions.owner_versions")
     parse = lazy("nessie.syntax.parse")
     types = lazy("nessie.syntax.types")
     written_layouts = lazy("nessie.lengths.layouts")
@@ -169,6 +170,7 @@ class Job:
     met: Met = field(default_factory=Met, compare=False)        # what the program has had of the wishes
     widths: Widths = FULL                           # the bits of its numbers, where `environment` does not say them
     unchecked: bool = False                         # leave the program's run-time checks out
+    versions: bool = False                          # on GPUs, make versions whose segments have owners
     dump: Path | None = None                        # write every form there
     checks: Checking = field(default_factory=Checking, compare=False)
     activity: Activity = field(default_factory=Activity, compare=False)     # told what is being done
@@ -188,6 +190,8 @@ LEAVING_OUT = When("with --unchecked", lambda job: job.unchecked)
 WITH_CODE = When(f"with --target {', '.join(CODE_TARGETS)}", lambda job: job.target in CODE_TARGETS)
 ON_CPUS = When("with --target cpu", lambda job: job.target == "cpu")
 ON_GPUS = When(f"with --target {', '.join(WITHOUT_STACK)}", lambda job: job.target in WITHOUT_STACK)
+WITH_VERSIONS = When(f"with --versions and --target {', '.join(WITHOUT_STACK)}",
+                     lambda job: job.versions and job.target in WITHOUT_STACK and job.fuse != "none")
 
 
 @dataclass(frozen=True)
@@ -339,6 +343,9 @@ PASSES = (
     # after all that merges kernels which are alike
     row("mappings", (FLAT,), FLAT, lambda job, program: mappings.mappings(program, wishes(job, program), profile(job)),
         "kernels are walked by the mappings that users wish, segments held by owners", when=ON_GPUS),
+    # after what users wish for good
+    row("owner-versions", (FLAT,), FLAT, lambda job, program: owner_versions.owner_versions(program),
+        "segments have owners where a run finds them many and short", when=WITH_VERSIONS),
     row("graph", (FLAT,), GRAPH,
         lambda job, program: graph.graph(program, profile(job), job.sizes, wishes(job, program)),
         "the dependence graph of each control region, with what may fuse", when=FOR_READERS),
@@ -407,7 +414,7 @@ def refining(start: Form[Any], passes: Sequence[Pass]) -> Iterator[Pass]:
 
 def targets_of(ran: Pass) -> tuple[str, ...]:
     """The targets for which it runs, if not for all."""
-    found = [target for target in TARGETS if ran.when.holds(Job(target=target, unchecked=True))]
+    found = [target for target in TARGETS if ran.when.holds(Job(target=target, unchecked=True, versions=True))]
     return () if ran.when is FOR_READERS or len(found) == len(TARGETS) else tuple(found)
 
 

@@ -417,8 +417,13 @@ class Host:
         """Does the condition of a choice's case hold?"""
         if not self.unread.isdisjoint(instruction.names.values()):
             self.look(instruction.origin)
-        names = {name: frame[slot] for name, slot in instruction.names.items()}
-        found = holds(instruction.value, names, self.tunables, self.statistic)
+        choice, _, version = instruction.version.rpartition(".")
+        only = self.limits.only.get(choice, self.limits.only.get(""))
+        if only is None:
+            names = {name: frame[slot] for name, slot in instruction.names.items()}
+            found = holds(instruction.value, names, self.tunables, self.statistic)
+        else:
+            found = only == version
         self.stats.versions[instruction.version, found] += 1
         return found
 

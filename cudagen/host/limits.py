@@ -18,13 +18,15 @@ class HostLimits:
     """`depth`: calls within calls; None: what functions may by default (lambda_cu.running.default_depths), on a stack
     of MOST_STACK bytes. `memory`: bytes on the device, and of the stack; None: as much as there is; the caller has
     `held` bytes of it. `host_memory`: those of the stack alone, where the device has memory of its own. `hints` say how
-    to set them. `tuning`: other values for the program's tunables."""
+    to set them. `tuning`: other values for the program's tunables. `only`: versions that choices,
+    FUNCTION.BINDING, take whatever holds; by the name '' all others."""
     depth: int | None = None
     memory: int | None = None
     hints: LimitHints = COMMAND_LINE
     held: int = 0
     host_memory: int | None = None
     tuning: Mapping[str, int] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def on_device(self) -> int | None:

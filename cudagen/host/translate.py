@@ -40,7 +40,7 @@ from nessie.cudagen.host.nodes import (
 )
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import BLOCKS
-from nessie.lambda_cu.scope import condition_names, free_names
+from nessie.lambda_cu.scope import condition_names, free_names, version_name
 
 
 def translate(program: ir.Program) -> Program:
@@ -49,8 +49,14 @@ def translate(program: ir.Program) -> Program:
                    program.entry, program.tunables)
 
 
+class Slotted(dict[str, Slot]):
+    """The slots of the names of a function, which has this name."""
+    function = ""
+
+
 def translate_function(function: ir.Function) -> Code:
-    slots = {name: slot for slot, name in enumerate(bound_names(function))}
+    slots = Slotted({name: slot for slot, name in enumerate(bound_names(function))})
+    slots.function = function.name
     operands = tuple(operand(a, slots) for a in function.body.results)
     live = set(slots_of(operands))
     # Backwards: each statement's instructions are put before those of what follows it.
@@ -102,7 +108,7 @@ def named(results: tuple[ir.Param, ...]) -> Iterator[ir.Param]:
     return (r for r in results if r.name != "_")
 
 
-def operand(atom: ir.Atom, slots: dict[str, Slot]) -> Operand:
+def operand(atom: ir.Atom, slots: Slotted) -> Operand:
     return slots[atom.name] if isinstance(atom, ir.Var) else atom
 
 
@@ -110,7 +116,7 @@ def operand(atom: ir.Atom, slots: dict[str, Slot]) -> Operand:
 #
 # `live` holds the slots that are read after the statement, and is changed into those read before it.
 
-def translate_statement(statement: ir.Statement, slots: dict[str, Slot], live: set[Slot]) -> list[Instruction]:
+def translate_statement(statement: ir.Statement, slots: Slotted, live: set[Slot]) -> list[Instruction]:
     match statement:
         case ir.Run(results, kernel, arguments, origin=origin):
             operands = tuple(operand(a, slots) for a in arguments)
@@ -138,7 +144,7 @@ def translate_statement(statement: ir.Statement, slots: dict[str, Slot], live: s
     raise TypeError(statement)
 
 
-def bind(results: tuple[ir.Param, ...], slots: dict[str, Slot], live: set[Slot]) -> Results:
+def bind(results: tuple[ir.Param, ...], slots: Slotted, live: set[Slot]) -> Results:
     """The results' slots. Before the statement nothing is in them."""
     bound = tuple(slot if (slot := slots.get(r.name)) in live else None for r in results)
     live.difference_update(slot for slot in bound if slot is not None)
@@ -152,7 +158,7 @@ def last_uses(read: Slots, live: set[Slot]) -> Slots:
     return dead
 
 
-def translate_branch(branch: ir.Branch, slots: dict[str, Slot], live: set[Slot]) -> list[Instruction]:
+def translate_branch(branch: ir.Branch, slots: Slotted, live: set[Slot]) -> list[Instruction]:
     bound = bind(branch.results, slots, live)
     then, live_then = translate_side(branch.then, bound, slots, live)
     orelse, live_else = translate_side(branch.orelse, bound, slots, live)
@@ -165,7 +171,7 @@ def translate_branch(branch: ir.Branch, slots: dict[str, Slot], live: set[Slot])
     return [jump, *then, Jump(len(orelse) + 1), *orelse]
 
 
-def translate_choice(choice: ir.Choose, slots: dict[str, Slot], live: set[Slot]) -> list[Instruction]:
+def translate_choice(choice: ir.Choose, slots: Slotted, live: set[Slot]) -> list[Instruction]:
     """From the last case to the first: each decides whether those after it are come to."""
     bound = bind(choice.results, slots, live)
     rest, live_rest = translate_side(choice.cases[-1].block, bound, slots, live)
@@ -175,7 +181,7 @@ def translate_choice(choice: ir.Choose, slots: dict[str, Slot], live: set[Slot])
         either = live_this | live_rest
         this, rest = drop(either - live_this) + this, drop(either - live_rest) + rest
         decided, names = slots[decision(case).name], {name: slots[name] for name in condition_names(case.condition)}
-        decide = Decide(decided, version_of(choice, case), case.condition, names,
+        decide = Decide(decided, version_name(slots.function, choice.results, case.name), case.condition, names,
                         last_uses(slots_of(tuple(names.values())), either), origin=choice.origin)
         jump = JumpUnless(decided, len(this) + 2, (decided,), origin=choice.origin)
         rest, live_rest = [decide, jump, *this, Jump(len(rest) + 1), *rest], either
@@ -184,13 +190,7 @@ def translate_choice(choice: ir.Choose, slots: dict[str, Slot], live: set[Slot])
     return rest
 
 
-def version_of(choice: ir.Choose, case: ir.Case) -> str:
-    """What a run tells that it has taken."""
-    named_ = [result.name for result in choice.results if result.name != "_"]
-    return ".".join([*named_[:1], case.name])
-
-
-def translate_side(block: ir.Block, bound: Results, slots: dict[str, Slot],
+def translate_side(block: ir.Block, bound: Results, slots: Slotted,
                    live: set[Slot]) -> tuple[list[Instruction], set[Slot]]:
     """One side's instructions, and what is live at its beginning. What nobody reads afterwards is not moved."""
     live = set(live)

@@ -1,7 +1,7 @@
 """Makes a choice between versions of a region's steps."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
@@ -47,10 +47,6 @@ def names_of(function: ir.Function) -> Names:
     return Names([*bound, *[param.name for param in function.params]])
 
 
-def tunable(function: str, results: Sequence[ir.Param], version: str, taken: Mapping[str, ir.Tunable], of: str,
-            value: int) -> ir.Tunable:
-    """A new tunable: FUNCTION.BINDING.VERSION."""
-    names = Names(taken)
-    plain = "".join([c if c.isalnum() else "_" for c in function])
-    binding = next((r.name for r in results if isinstance(r.type, ir.Array)), results[0].name if results else "effect")
-    return ir.Tunable(f"{plain}.{names.fresh(binding)}.{version}", of, value)
+def atom(size: ir.Size) -> ir.Exp:
+    """The size in a condition."""
+    return ir.Var(size) if isinstance(size, str) else ir.Const(size, "int")

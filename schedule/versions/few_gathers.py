@@ -39,7 +39,7 @@ from nessie.schedule.pull import (
     one_by_one,
     without_dead_code,
 )
-from nessie.schedule.versions.choice import Version, choice, names_of, tunable
+from nessie.schedule.versions.choice import Version, atom, choice, names_of
 
 PULLED = "pulled"
 TIMES = 8                       # as many elements as gathers: then memory is not worth its while on any machine
@@ -61,7 +61,7 @@ def few_gathers(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str,
             return region.statements
         items = [as_written(step.statement) for step in parts.steps]
         results = [p for s in items for p in scope.results(s) if p.name in region.outside]
-        threshold = tunable(region.function, results, PULLED, tunables, "share", TIMES)
+        threshold = ir.Tunable(scope.version_name(region.function, results, PULLED), "share", TIMES)
         tunables[threshold.name] = threshold
         few = [are_few(found, threshold) for found in pulling.few]
         condition = reduce(lambda a, b: ir.Op("and", (a, b)), dict.fromkeys(few))
@@ -130,7 +130,3 @@ def sizes_of(found: Candidate) -> Iterator[ir.Size]:
 def are_few(found: Candidate, threshold: ir.Tunable) -> ir.Exp:
     gathers: ir.Exp = reduce(lambda a, b: ir.Op("+", (a, b)), map(atom, gathered(found)))
     return ir.Op("<=", (ir.Op("*", (gathers, ir.Var(threshold.name))), atom(elements(found))))
-
-
-def atom(size: ir.Size) -> ir.Exp:
-    return ir.Var(size) if isinstance(size, str) else ir.Const(size, "int")

@@ -109,13 +109,13 @@ def test_the_host_takes_the_first_case_that_holds(where: str, rows: list[list[fl
              "many" if len(rows) * 2 >= sum(lengths) and even else "")
     value, versions = run(where, rows, {})
     assert value == [sum(row) for row in rows]
-    assert versions == ([f"ys.{taken}"] if taken else [])
+    assert versions == ([f"sums.ys.{taken}"] if taken else [])
 
 
 @pytest.mark.parametrize("where", ["cpu", "native", "cudasim"])
 def test_other_thresholds_take_another_case(where: str) -> None:
     rows = [[1.0], [2.0, 3.0, 4.0, 5.0], [6.0]]
-    assert run(where, rows, {})[1] == ["ys.sub8"]
+    assert run(where, rows, {})[1] == ["sums.ys.sub8"]
     assert run(where, rows, {"sums.ys.sub8": 4})[1] == []
     assert run(where, rows, {"sums.ys.short": 3})[1] == []
 
@@ -133,7 +133,7 @@ def test_a_statistic_that_nobody_knows_leaves_it_to_items() -> None:
         "  let n : int = m", "  let offsets : [int; n+1] = run K2 (n)", "  let ys : [float; n] = choose {"]))
     made = parse(text.replace("entry sums : [[float]]", "entry sums : [float]"))
     check(made)
-    for device, expected in ((gpu_device(made, Cudasim()), []), (cpu_device(made, threads=1), ["ys.sub8"])):
+    for device, expected in ((gpu_device(made, Cudasim()), []), (cpu_device(made, threads=1), ["sums.ys.sub8"])):
         stats = Stats()
         value = execute(made, [flatten_value([1.0, 2.0, 3.0, 4.0], Seq(FLOAT))], device, HostLimits(), stats)
         assert plain_value(value, Seq(FLOAT)) == [1.0, 2.0, 3.0, 4.0]

@@ -107,3 +107,41 @@ def test_versions_fail_alike(tuning: dict[str, int]) -> None:
              zip(([1.0] * 20, [9, 20]), program.entry.arguments, strict=True)]
     with pytest.raises(NessieError, match="out of bounds"):
         execute(program, given, cpu_device(program, threads=1), HostLimits(tuning=tuning))
+
+
+# Owners on GPUs ---------------------------------------------------------------------------------
+
+SUMS = "function main(rows) : [[int]] -> [int] = {sum(r) : r in rows};"
+SORTED = "function main(rows) : [[int]] -> [[int]] = {sort(r) : r in rows};"
+SCALED = "function main(rows) : [[int]] -> [[int]] = {let s = sum(r) in {x * s : x in r} : r in rows};"
+
+
+@pytest.mark.parametrize("text, items", [(SUMS, 1), (SORTED, 1), (SCALED, 2)])
+def test_owners_of_each_level_are_versions_on_gpus(text: str, items: int) -> None:
+    program = compiled(text, target="cudasim", versions=True)
+    (choice,) = choices(program)
+    assert [case.name for case in choice.cases] == ["sub8", "warp", "block", "items"]
+    assert [runs(case.block) for case in choice.cases][:3] == [1, 1, 1]
+    assert runs(choice.cases[-1].block) >= items
+    assert choices(compiled(text, target="cudasim")) == [] == choices(compiled(text, versions=True))
+
+
+@pytest.mark.parametrize("text", [SUMS, SORTED, SCALED])
+@pytest.mark.parametrize("lengths", [[], [0, 3, 8, 9], [300, 0, 1], [64] * 3, [65, 2]])
+def test_owners_give_the_same_as_the_balanced_walk(text: str, lengths: list[int]) -> None:
+    program = compiled(text, target="cudasim", versions=True)
+    types = [type_of_layout(layout) for layout in program.entry.arguments]
+    result = type_of_layout(program.entry.result)
+    draw = random.Random(len(lengths))
+    rows = [[draw.randrange(-9, 9) for _ in range(length)] for length in lengths]
+    expected = plain_value(reference.execute(program, [flatten_value(rows, types[0])]), result)
+    never = {t.name: ir.UNKNOWN for t in program.tunables if t.of == "n"}
+    device, taken = gpu_device(program, Cudasim()), []
+    for level in ("sub8", "warp", "block", "items"):
+        tuning = never | {t.name: 0 if t.of == "n" else ir.UNKNOWN - 1 for t in program.tunables
+                          if t.name.split(".")[2].startswith(level)}
+        stats = Stats()
+        value = execute(program, [flatten_value(rows, types[0])], device, HostLimits(tuning=tuning), stats)
+        assert plain_value(value, result) == expected
+        taken.append([name.split(".")[-1] for name, held in stats.versions if held])
+    assert taken == [["sub8"], ["warp"], ["block"], []]
