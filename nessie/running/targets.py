@@ -9,6 +9,7 @@ No target falls back on another. A target that cannot be used is refused, with w
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from time import perf_counter
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from nessie.cudagen.cuda.link import GpuProgram
     from nessie.driver import Built
     from nessie.mono import nodes as mono
+    from nessie.tuning.file import Tuning
 
 T = TypeVar("T")
 
@@ -65,13 +67,14 @@ class Limits:
 @dataclass
 class Stats:
     """Counts of launched kernels, of the elements that they walked, of SOACs that the target did not run itself, and of
-    statements of the host level; the seconds of the runs, but for counting; and counts for each kernel, if `kernels` is
-    a list."""
+    statements of the host level; the seconds of the runs, but for counting; how often each version was taken, and
+    not; and counts for each kernel, if `kernels` is a list."""
     launches: int = 0
     elements: int = 0
     interpreted: int = 0
     steps: int = 0
     seconds: float = 0.0
+    versions: Counter[tuple[str, bool]] = field(default_factory=Counter)
     kernels: list[tuple[ir.Kernel, KernelStats]] | None = None
 
     def add(self, program: ir.Program, done: stats.Stats, steps: int) -> None:
@@ -93,6 +96,7 @@ class Target:
     stats: Stats = field(default_factory=Stats)
     activity: Activity = field(default_factory=Activity)        # told what is being done
     held: int = 0               # bytes of the programs' inputs, which count against a limit on memory
+    tuning: Tuning | None = None        # thresholds of versions; None: those that ship
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -139,11 +143,20 @@ class Target:
         on_host, began = host.Stats(), perf_counter()
         self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
         try:
-            limits = host.HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory())
+            limits = host.HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory(),
+                                     *self.tuned(built))
             return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
         finally:
             self.stats.seconds += perf_counter() - began - device.stats.counting
             self.stats.add(built.program, device.stats, on_host.steps)
+            self.stats.versions.update(on_host.versions)
+
+    def tuned(self, built: CpuProgram | GpuProgram) -> tuple[dict[str, int], dict[str, str]]:
+        """Thresholds, and versions that are taken whatever holds."""
+        if self.tuning is None:
+            return {}, {}
+        functions = [code.name for code in built.host.functions]
+        return self.tuning.values(built.host.tunables, functions), dict(self.tuning.only)
 
     def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
         """A device for the program. If seconds are counted, all of its code is compiled beforehand."""

@@ -25,6 +25,7 @@ from nessie.interpreter.effects import Effects
 from nessie.interpreter.meanings import mix
 from nessie.interpreter.meanings_any import size
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.check_choices import LAST
 from nessie.lambda_cu.running.stats import KernelStats
 from nessie.running.targets import Stats
 from nessie.running.world import World
@@ -66,6 +67,7 @@ class Profile:
     steps: int
     wall: float | None
     kernels: tuple[KernelProfile, ...]
+    versions: tuple[tuple[str, str, int], ...] = ()         # choices, the versions that they took, how often
 
     @property
     def bytes(self) -> int:
@@ -126,7 +128,8 @@ class Profiler(Session):
         kernels = tuple(self.kernel_profile(kernel, record) for kernel, record in stats.kernels or [])
         self.profiles.append(Profile(self.title, self.target.name, work, depth, uncounted, stats.launches,
                                      stats.elements, stats.steps,
-                                     stats.seconds if self.target.name in TIMED else None, kernels))
+                                     stats.seconds if self.target.name in TIMED else None, kernels,
+                                     versions_of(stats)))
         return result
 
     def notify(self) -> None:
@@ -153,6 +156,20 @@ class Profiler(Session):
         definition = typed.Variable(typed.NamePattern("it", Var("a")), exp)
         (result,) = interpreter.run(typed.Program((definition,)), world)
         return result
+
+
+def versions_of(stats: Stats) -> tuple[tuple[str, str, int], ...]:
+    """The versions that the run's choices took. Where a case did not hold, the next was asked, or `items` ran."""
+    choices = dict.fromkeys(name.rpartition(".")[0] for name, _ in stats.versions)
+    found = []
+    for choice in choices:
+        asked = [(name.rpartition(".")[2], held, count) for (name, held), count in stats.versions.items()
+                 if name.rpartition(".")[0] == choice]
+        taken = [(choice, version, count) for version, held, count in asked if held]
+        first = asked[0][0]
+        rest = sum([count for version, _, count in asked if version == first]) - sum([count for _, _, count in taken])
+        found += [*taken, *([(choice, LAST, rest)] if rest else [])]
+    return tuple(found)
 
 
 @dataclass

@@ -44,6 +44,8 @@ def as_text(profile: Profile) -> str:
     lines = [*table([["", "work", "depth", "", ""], ["NESL", counted(profile.work), counted(profile.depth), "", ""],
                      ["", "elements", "launches", "bytes", "host steps"],
                      [profile.target, *map(counted, spent)]]), *ratios(profile), *times(profile)]
+    lines += [f"{choice} took {version} {count:,} {'time' if count == 1 else 'times'}"
+              for choice, version, count in profile.versions]
     if profile.kernels:
         rows = [["kernel", "launches", "elements", "bytes", "seconds"], *map(kernel_row, profile.kernels)]
         places = ["at", *(place_text(kernel.places) for kernel in profile.kernels)]
@@ -97,6 +99,8 @@ def as_json(profile: Profile) -> dict[str, Any]:
             "elements": profile.elements, "launches": profile.launches, "bytes": profile.bytes,
             "host_steps": profile.steps, "seconds": profile.seconds,
             "host_seconds": profile.host, "wall_seconds": profile.wall,
+            **({"versions": [dict(zip(("choice", "version", "times"), taken, strict=True))
+                             for taken in profile.versions]} if profile.versions else {}),
             "kernels": [kernel_json(kernel) for kernel in profile.kernels]}
 
 

@@ -241,7 +241,7 @@ class Session:
             tuple_ = tuple_of(arguments)
             applied = syntax.Apply(applied, tuple_)         # written nowhere: arguments are places, the call is none
         exp, type_ = self.infer_expression(applied)
-        by_name = bool(arguments and (self.job.wishes or self.job.sizes))
+        by_name = bool(arguments and (self.job.wishes or self.job.sizes or self.target.tuning))
         prepared = prepare_call(self, function, arguments) if by_name else None
         return self.compute(exp, type_, prepared), type_
 

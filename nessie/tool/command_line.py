@@ -156,6 +156,8 @@ OPTIONS = (
            type=size, several=True, group=FUSED, useful=(*BUILDING, "map")),
     Option(("--machine",), "PROFILE", "what the scheduler takes things to cost: cpu, h200, or a file that nessie "
            "doctor has written (default: by target)", group=FUSED, useful=BUILDING),
+    Option(("--tuning",), "FILE", "the thresholds of versions that nessie tune has written; none: no versions",
+           group=FUSED, useful=BUILDING),
     Option(("--dump",), "DIR", "write what each pass makes there; run and eval: in a folder per top-level form",
            type=Path, group=WORLD, useful=BUILDING),
     Option(("--float",), "BITS", "of the program's floats: 64 (the default), or 32", choices=BITS, group=WORLD,

@@ -14,7 +14,7 @@ from nessie.base.system.limits import COMMAND_LINE, PROMPT, LimitHints
 from nessie.base.system.writing import write
 from nessie.base.widths import Widths
 from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, Wish
-from nessie.session.streams import say
+from nessie.session.streams import say, warn
 from nessie.tool.command_line import COMPILING
 from nessie.tool.formats import format_of
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nessie.running.world import World
     from nessie.session.session import Session
     from nessie.syntax import nodes as syntax
+    from nessie.tuning.file import Tuning
 
 FAILED, MISUSED = 1, 2               # exit statuses
 PIPE = "-"                  # as a file: standard input or output
@@ -50,7 +51,18 @@ def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | Non
 def target_of(options: argparse.Namespace, world: World) -> Target:
     from nessie.running.targets import Limits, Target
     limits = Limits(options.memory, options.depth, options.time_limit, hints_of(options))
-    return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity)
+    return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity,
+                  tuning=tuning_of(options))
+
+
+def tuning_of(options: argparse.Namespace) -> Tuning | None:
+    """The tuning that --tuning names. Warns of one of another machine."""
+    if options.tuning is None:
+        return None
+    from nessie.tuning.file import machine, read
+    tuning = read(options.tuning)
+    warn(tuning.doubts(machine()))
+    return tuning
 
 
 def counting_target(options: argparse.Namespace, world: World) -> Target:
@@ -96,7 +108,7 @@ def job_of(options: argparse.Namespace) -> pipeline.Job:
     return pipeline.Job(entry=options.entry or "", argument=type_of(options), lengths=type_of(options),
                         fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
                         sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
-                        widths=widths_of(options), unchecked=options.unchecked, dump=options.dump,
+                        widths=widths_of(options), unchecked=options.unchecked, versions=bool(options.tuning), dump=options.dump,
                         checks=pipeline.Checking() if options.dump else CHECKS,
                         activity=options.activity)
 

@@ -1,0 +1,6 @@
+"""Tuning: thresholds of versions, measured on a machine and kept in a file that users may edit.
+
+    file            the text of a tuning file, and what it says of a program's tunables
+    fit             a threshold from times of two versions on several shapes
+    measure         times of each version of a program's choices
+"""

@@ -1,0 +1,183 @@
+"""Tuning files: which version of a computation runs where, by bindings' names.
+
+    machine "x86_64, 2 cores"                       where it was measured
+    program "pick.nesl" pick                        the file, and the function that was called
+    choice pick.it {                                FUNCTION.BINDING
+      pulled share = 12                             VERSION, what its threshold is compared with, the threshold
+      items                                         what runs where no condition holds: always the last
+    }
+
+Comments begin with //. What a file does not say is as it ships. Errors show the line.
+"""
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+from pathlib import Path
+
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Source, Span
+from nessie.base.text.tokens import Tokens, show_string
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.check_choices import COMPARED, LAST
+from nessie.syntax.parse import read_source
+
+NONE = "none"                   # instead of a file: no versions
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A line of a choice. `told`: a comment behind it."""
+    version: str
+    of: str
+    value: int
+    told: str = field(default="", compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A choice, FUNCTION.BINDING, and the thresholds of its versions."""
+    name: str
+    thresholds: tuple[Threshold, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A tuning file. `only`: versions that choices take whatever holds, by their names; '' is all others."""
+    machine: str = ""
+    program: str = ""
+    entry: str = ""
+    choices: tuple[Tuned, ...] = ()
+    only: tuple[tuple[str, str], ...] = ()
+    place: Span | None = field(default=None, compare=False, repr=False)      # of the machine
+
+    def values(self, program: Iterable[ir.Tunable], functions: Iterable[str]) -> dict[str, int]:
+        """The thresholds of the tunables of a program, which has these functions. What the file says of them that the
+        program has not is an error."""
+        known, there = {t.name: t for t in program}, set(functions)
+        found: dict[str, int] = {}
+        for choice in self.choices:
+            if choice.name.partition(".")[0] not in there:
+                continue
+            choices = dict.fromkeys(name.rpartition(".")[0] for name in known)
+            if choice.name not in choices:
+                raise unknown(f"there is no choice {choice.name}", choice.span, choices)
+            for line in choice.thresholds:
+                meant = known.get(f"{choice.name}.{line.version}_{line.of}") or known.get(
+                    f"{choice.name}.{line.version}")
+                if meant is None or meant.of != line.of:
+                    raise unknown(f"{choice.name} has no version {line.version} with a threshold for {line.of}",
+                                  line.span, [f"{shown(t)}" for t in known.values()
+                                              if t.name.startswith(f"{choice.name}.")])
+                found[meant.name] = line.value
+        return found
+
+    def doubts(self, machine: str) -> list[str]:
+        """Warnings: of another machine than this one."""
+        if not self.machine or self.machine == machine:
+            return []
+        places = [(self.place, "")] if self.place else []
+        return [NessieError(f"these thresholds were measured on another machine: this is {machine}", *places).told()]
+
+
+ITEMS = Tuning(only=(("", LAST),))
+
+
+def unknown(message: str, span: Span | None, there: Iterable[str]) -> NessieError:
+    listed = ", ".join(there)
+    return NessieError(message, *([(span, "")] if span else []),
+                       hint=f"there are {listed}" if listed else "the program has none")
+
+
+def version_of(tunable: ir.Tunable) -> str:
+    """The version whose condition has the tunable."""
+    return tunable.name.rpartition(".")[2].removesuffix(f"_{tunable.of}")
+
+
+def shown(tunable: ir.Tunable) -> str:
+    return f"{version_of(tunable)} {tunable.of}"
+
+
+def machine() -> str:
+    """This machine, in words."""
+    return f"{platform.machine()}, {os.cpu_count() or 1} cores"
+
+
+def read(path: str) -> Tuning:
+    """The tuning file of this name, or the word `none`."""
+    return ITEMS if path == NONE else parse(read_source(path))
+
+
+# Text -------------------------------------------------------------------------------------------
+
+
+def show(tuning: Tuning) -> str:
+    lines = [f"machine {show_string(tuning.machine)}", f"program {show_string(tuning.program)} {tuning.entry}"]
+    for choice in tuning.choices:
+        lines += [f"choice {choice.name} {{", *map(show_threshold, choice.thresholds), f"  {LAST}", "}"]
+    return "".join([f"{line}\n" for line in lines])
+
+
+def show_threshold(line: Threshold) -> str:
+    told = f"        // {line.told}" if line.told else ""
+    return f"  {line.version} {line.of} = {line.value}{told}"
+
+
+def parse(source: Source) -> Tuning:
+    """The tuning that the text says; NessieError where it says none."""
+    tokens = Tokens(source)
+    tokens.expect("machine", 'machine "NAME"')
+    at = tokens.current
+    named = tokens.literal("string")
+    place = tokens.span(at)
+    tokens.expect("program", 'program "FILE" FUNCTION')
+    program, entry = tokens.literal("string"), tokens.name("the name of a function")
+    choices: list[Tuned] = []
+    while tokens.at("choice"):
+        tokens.take()
+        choices.append(choice(tokens))
+    if tokens.current.kind != "end":
+        tokens.fail("'choice' is expected here")
+    return Tuning(named, program, entry, tuple(choices), place=place)
+
+
+def choice(tokens: Tokens) -> Tuned:
+    at, name = tokens.current, tokens.name("FUNCTION.BINDING")
+    span = tokens.span(at)
+    tokens.expect("{")
+    lines: list[Threshold] = []
+    while not tokens.at(LAST):
+        if tokens.at("}"):
+            tokens.fail(f"'{LAST}' is expected here: it is the last of every choice")
+        lines.append(threshold(tokens))
+    tokens.take()
+    tokens.expect("}")
+    return Tuned(name, tuple(lines), span)
+
+
+def threshold(tokens: Tokens) -> Threshold:
+    at, version = tokens.current, tokens.name("the name of a version")
+    if not tokens.at(*COMPARED):
+        tokens.fail(f"what the version's threshold is compared with is expected here: {', '.join(COMPARED)}")
+    of = tokens.take().text
+    tokens.expect("=", "VERSION STATISTIC = THRESHOLD")
+    if tokens.current.kind != "int":
+        tokens.fail("a threshold is a whole number, and not negative")
+    value = tokens.literal("int")
+    return Threshold(version, of, min(value, ir.UNKNOWN), span=tokens.span(at))
+
+
+def name_of(path: str) -> str:
+    return Path(path).name
+
+
+def all_names(tunables: Sequence[ir.Tunable]) -> dict[str, list[ir.Tunable]]:
+    """The tunables of each choice, by its name."""
+    found: dict[str, list[ir.Tunable]] = {}
+    for tunable in tunables:
+        found.setdefault(tunable.name.rpartition(".")[0], []).append(tunable)
+    return found
