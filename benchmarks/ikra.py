@@ -1,13 +1,14 @@
 """Times the programs of the Ikra paper's benchmarks: nessie.array fused and not fused, NumPy, Numba, JAX, C.
 
-    python benchmarks/ikra.py [NAME...] [--rounds N] [--save FILE]
+    python benchmarks/ikra.py [NAME...] [--rounds N] [--processor] [--save FILE]
 
 All take part in one process, round by round in turn; the best of all rounds counts, and results must agree first. Not
-fused means that each operation is a kernel (the schedule `none`), of the same program. Kernels and bytes are those of
-one run: what kernels move between memory and their threads, as `nessie profile` counts them. NumPy goes operation by
-operation, Numba's loops (@njit(parallel=True)) and C (OpenMP) are written by hand, as one loop where that can be; JAX
-compiles NumPy's text by jit, and its arrays are its own before the call. The last lines tell what fusing gains, who is
-ahead, and how long chains of maps take to compile.
+fused means that each operation is evaluated before the next; of a host section, that it is compiled with the schedule
+`none`. Kernels and bytes are those of one run: what kernels move between memory and their threads, as `nessie profile`
+counts them. NumPy goes operation by operation, Numba's loops (@njit(parallel=True)) and C (OpenMP) are written by hand,
+as one loop where that can be; JAX compiles NumPy's text by jit, and its arrays are its own before the call. With
+--processor, times are those of all processors together, which other work on the machine disturbs least. The last lines
+tell what fusing gains, who is ahead, and how long chains of maps take to compile.
 """
 from __future__ import annotations
 
@@ -19,11 +20,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
+os.environ["OMP_WAIT_POLICY"] = "passive"               # who waits takes no processor time
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="nessie-ikra-")      # nothing is compiled before
 
 import numpy as np  # noqa: E402
@@ -34,7 +36,7 @@ from suite.report import mean, milliseconds  # noqa: E402
 
 import nessie  # noqa: E402
 from nessie.api import program as programs  # noqa: E402
-from nessie.arrays import running, sections  # noqa: E402
+from nessie.arrays import nodes, running, sections  # noqa: E402
 from nessie.arrays.array import Array  # noqa: E402
 from nessie.running.targets import Target  # noqa: E402
 
@@ -62,11 +64,12 @@ def main() -> None:
     if missing := set(options.names) - {one.name for one in PROGRAMS}:
         sys.exit(f"there is no program {missing.pop()!r}; there are {', '.join([one.name for one in PROGRAMS])}")
     hand = peers.compiled_c("ikra.c")
-    told = [f"{processor()}, {os.cpu_count()} cores; the best of at most {options.rounds} rounds", "", head()]
+    kind = "processor time, " if options.processor else ""
+    told = [f"{processor()}, {os.cpu_count()} cores; {kind}the best of {options.rounds} rounds and more", "", head()]
     print("\n".join(told))
     rows = []
     for program in chosen:
-        rows.append(measured(program, hand, options.rounds))
+        rows.append(measured(program, hand, options.rounds, process_time if options.processor else perf_counter))
         told.append(line(rows[-1]))
         print(told[-1], flush=True)
     told += ["", *summary(rows), *([] if options.names else compile_times())]
@@ -79,6 +82,7 @@ def parsed_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all)")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--processor", action="store_true", help="time all processors together")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the lines there, too")
     return parser.parse_args()
 
@@ -87,7 +91,7 @@ def parsed_options() -> argparse.Namespace:
 
 
 class NotFused(programs.Program):
-    """A program each of whose operations is a kernel."""
+    """A program each of whose kernels has one operation."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -95,10 +99,10 @@ class NotFused(programs.Program):
 
 
 class Edition:
-    """Programs of arrays that are compiled in one way, and kept apart from those of the other."""
+    """Programs of arrays, fused or not, which are kept apart from the others."""
 
-    def __init__(self, make: type[programs.Program]) -> None:
-        self.make = make
+    def __init__(self, fused: bool) -> None:
+        self.fused = fused
         self.kept: dict[Any, Any] = {}
 
     def of(self, program: Program, arguments: Sequence[Any]) -> Callable[[], Any]:
@@ -111,19 +115,30 @@ class Edition:
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        before = running._kept
-        running._kept, running.Program, sections.Program = self.kept, self.make, self.make
+        before = running._kept, Array.__init__
+        running._kept = self.kept
+        if not self.fused:
+            running.Program = sections.Program = NotFused       # type: ignore[misc]
+            Array.__init__ = at_once                            # type: ignore[method-assign]
         try:
             yield
         finally:
-            running._kept, running.Program, sections.Program = before, programs.Program, programs.Program
+            running._kept, Array.__init__ = before              # type: ignore[method-assign]
+            running.Program = sections.Program = programs.Program       # type: ignore[misc]
+
+
+def at_once(array: Array, node: nodes.Node) -> None:
+    """Make an array that is computed now. Places and zipped arrays take no kernel."""
+    array._nessie_node = node
+    if not isinstance(node, nodes.Index | nodes.Zipped):
+        running.evaluate([node], "cpu")
 
 
 def evaluated(value: Any) -> Any:
     return value.evaluate().to_numpy() if isinstance(value, Array) else value
 
 
-def counted(make: type[programs.Program], program: Program, arguments: Sequence[Any]) -> tuple[int, int]:
+def counted(fused: bool, program: Program, arguments: Sequence[Any]) -> tuple[int, int]:
     """The launches and the bytes of one run."""
     devices: list[Any] = []
     real = Target.device
@@ -134,7 +149,7 @@ def counted(make: type[programs.Program], program: Program, arguments: Sequence[
         return devices[-1]
     Target.device = watched                             # type: ignore[method-assign]
     try:
-        Edition(make).of(program, arguments)()
+        Edition(fused).of(program, arguments)()
     finally:
         Target.device = real                            # type: ignore[method-assign]
     return (sum([device.stats.launches for device in devices]),
@@ -144,12 +159,12 @@ def counted(make: type[programs.Program], program: Program, arguments: Sequence[
 # Measuring --------------------------------------------------------------------------------------------
 
 
-def measured(program: Program, hand: Any, rounds: int) -> Row:
+def measured(program: Program, hand: Any, rounds: int, clock: Callable[[], float]) -> Row:
     """Time all that are here. AssertionError where a result differs."""
     arguments = program.arguments(np.random.default_rng(SEED))
-    editions = {"fused": programs.Program, "apart": NotFused}
-    counts = {name: counted(make, program, arguments) for name, make in editions.items()}
-    works = {name: Edition(make).of(program, arguments) for name, make in editions.items()}
+    editions = {"fused": True, "apart": False}
+    counts = {name: counted(fused, program, arguments) for name, fused in editions.items()}
+    works = {name: Edition(fused).of(program, arguments) for name, fused in editions.items()}
     result = works["fused"]()
     assert program.same(result, works["apart"]()), f"{program.name}: results differ when it is not fused"
     for name, other in program.others.items():
@@ -169,7 +184,7 @@ def measured(program: Program, hand: Any, rounds: int) -> Row:
         works["C"] = lambda: program.by_c(function, *arguments)
         assert program.same(result, works["C"]()), f"{program.name}: C and Nessie differ"
     del result
-    seconds = peers.best_times(works, rounds)
+    seconds = peers.best_times(works, rounds, clock)
     return Row(program, seconds, {name: kernels for name, (kernels, _) in counts.items()},
                {name: size for name, (_, size) in counts.items()})
 

@@ -13,6 +13,7 @@ from built import execute, gpu_device
 from executors import Compiled
 from printed import CXX, complaint, everywhere, fused, kernel, values
 
+import nessie
 from nessie.base.source import NessieError, Source
 from nessie.base.system.deep import run_deep
 from nessie.base.values import flatten_value, plain_value
@@ -231,6 +232,54 @@ def test_map_fused_into_a_stencil() -> None:
     program = """function main(xs) = let ys = {x + 2 : x in xs}; n = #xs in
       {if i > 0 and i < n - 1 then ys[max(i - 1, 0)] + ys[i] + ys[min(i + 1, n - 1)] else 0 : i in [0:n]};"""
     assert everywhere(program, given) == right
+
+
+def test_dimensions_of_an_array() -> None:
+    def to_pa(array: Any, *, dimensions: Any = None) -> Any:
+        return np.reshape(array, dimensions or np.shape(array))
+    assert to_pa([1, 2, 3, 4], dimensions=(2, 2)).shape == (2, 2)
+    with pytest.raises(TypeError, match="'dim'"):
+        to_pa([1, 2, 3, 4], dim=(2, 2))             # type: ignore[call-arg]
+    assert nessie.array(np.reshape([1, 2, 3, 4], (2, 2))).shape == (2, 2)
+
+
+def test_a_reduction_gives_one_value() -> None:
+    left, right = [[1, 2], [3, 4]], [[5, 6], [7, 8]]
+    rows = nessie.nest([list(column) for column in zip(*right)])
+    product = nessie.nest(left).map(lambda row: rows.map(lambda col: row.zip(col).map(lambda p: p[0] * p[1]).sum()))
+    assert product.tolist() == [[19, 22], [43, 50]]         # its elements are numbers, no arrays of one
+    for total in (nessie.array([1, 2]).reduce(lambda x, y: x + y), nessie.array([1, 2]).reduce(lambda x, y: x + y, 0)):
+        assert total.shape == () and total.item() == 3
+        with pytest.raises(TypeError):
+            total[0]
+
+
+def test_select_and_prefix_sum() -> None:
+    a = nessie.array([3, -1, 2])
+    assert a.select(lambda x: x > 0).tolist() == [3, 2] and a.prefix_sum().tolist() == [3, 2, 4]
+
+
+@nessie.host_section
+def slide(arr):                                     # type: ignore[no-untyped-def]
+    for _ in range(10):
+        if arr.sum() % 2 == 0:                      # noqa: SIM108
+            arr = arr.map(lambda i: i + 1)
+        else:
+            arr = arr.map(lambda i: i + 2)
+        arr = arr.map(lambda i: i + 3)
+    return arr
+
+
+def test_kernels_of_the_host_section() -> None:
+    arr2 = ["I[input]", "C3[I[arr5]]"]              # of the last of the slides on types
+    arr5 = [f"{command}[{of}]" for command in ("C1", "C2") for of in arr2]
+    arr7 = arr2
+    computed = [*[f"reduce {of}" for of in arr2], *arr5, *arr7]
+    assert len(computed) == 8
+    assert len([one for one in computed if not one.startswith("I[")]) == 7
+    assert slide([10, 20, 30, 40, 50, 60]).tolist() == [50, 60, 70, 80, 90, 100]
+    (compiled,) = slide.kept.values()
+    assert str(compiled.program.section.kernels([1])).count(" = run K") == 3
 
 
 # SaC's index spaces -------------------------------------------------------------------------------
