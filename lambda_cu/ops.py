@@ -62,6 +62,11 @@ def function(name: str, meaning: str, numpy: str = "", c: str = "", domain: str 
                math=c or name, c=c or name)
 
 
+def of_numpy(name: str, arity: int, meaning: str, numpy: str = "") -> Row:
+    """A function of floats that NumPy and C have, and Python has not or for other numbers."""
+    return Row(name, FLOAT, arity, None, meaning, cost=FUNCTION, numpy=numpy or name, c=name)
+
+
 def comparison(name: str, types: tuple[str, ...], meaning: str, numpy: str) -> Row:
     return Row(name, types, 2, "bool", meaning, COMPARISON, numpy=numpy)
 
@@ -138,6 +143,15 @@ ROWS = (
     function("sinh", "hyperbolic sine"),
     function("cosh", "hyperbolic cosine"),
     function("tanh", "hyperbolic tangent"),
+    of_numpy("cbrt", 1, "cube root"),
+    of_numpy("exp2", 1, "2 to the x"),
+    of_numpy("log2", 1, "to the base 2; NaN of negative numbers"),
+    of_numpy("log10", 1, "to the base 10; NaN of negative numbers"),
+    of_numpy("pow", 2, "x to the y; NaN of a negative x and a y that is no int", "float_power"),
+    of_numpy("fmod", 2, "remainder with the dividend's sign; NaN of a divisor 0"),
+    of_numpy("atan2", 2, "the angle of the point (x, y), of which y is first; zeros have their signs", "arctan2"),
+    of_numpy("hypot", 2, "the length of the vector"),
+    of_numpy("copysign", 2, "x with the sign of y"),
     Row("isnan", FLOAT, 1, "bool", "is it NaN?", numpy="isnan"),
 )
 

@@ -171,8 +171,8 @@ def convert(instruction: str, source: str, target: str) -> Operator:
 
 
 def function(name: str) -> Operator:
-    """A function of a float, LLVM's or the C library's."""
-    return lambda emitter, arguments: emitter.external(name, "double", f"double {arguments[0].text}")
+    """A function of floats, LLVM's or the C library's."""
+    return lambda emitter, arguments: emitter.external(name, "double", *[f"double {a.text}" for a in arguments])
 
 
 def is_nan(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
@@ -202,7 +202,7 @@ def extreme_single(name: str) -> Single:
 
 
 def single_function(name: str) -> Single:
-    return lambda emitter, given: emitter.external(name, "float", f"float {given[0]}")
+    return lambda emitter, given: emitter.external(name, "float", *[f"float {a}" for a in given])
 
 
 EXACT: dict[str, Single] = {            # of singles they are singles, or bools
@@ -211,11 +211,13 @@ EXACT: dict[str, Single] = {            # of singles they are singles, or bools
     "max": extreme_single("max"),
     "min": extreme_single("min"),
 }
+INTRINSIC = ("sqrt", "copysign")        # functions that are an instruction
 ROUNDED: dict[str, Single] = {          # what `float32` of the operator is, where it gets singles
     **EXACT,
     "+": of_singles("fadd"), "-": of_singles("fsub"), "*": of_singles("fmul"), "/": of_singles("fdiv"),
     "sqrt": single_function("llvm.sqrt.f32"),
-    **{row.name: single_function(f"{row.c}f") for row in FUNCTIONS if row.name != "sqrt"},
+    "copysign": single_function("llvm.copysign.f32"),
+    **{row.name: single_function(f"{row.c}f") for row in FUNCTIONS if row.name not in INTRINSIC},
 }
 COMPARED = {"==": ("eq", "oeq"), "/=": ("ne", "une"), "<": ("slt", "olt"), "<=": ("sle", "ole"), ">": ("sgt", "ogt"),
             ">=": ("sge", "oge")}           # conditions of ints, chars and bools; of floats
@@ -253,5 +255,6 @@ OPERATORS: dict[str, Operator] = {
     "code_char": convert("trunc", "i64", "i32"),
     "sqrt": function("llvm.sqrt.f64"),
     "isnan": is_nan,
-    **{row.name: function(row.c) for row in FUNCTIONS if row.name != "sqrt"},
+    "copysign": function("llvm.copysign.f64"),
+    **{row.name: function(row.c) for row in FUNCTIONS if row.name not in INTRINSIC},
 }

@@ -81,8 +81,8 @@ WORDS = """
     decltype default delete do double else enum explicit export extern false float for friend goto if inline int long
     mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register return short
     signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual
-    void volatile wchar_t while xor xor_eq abs acos asin atan ceil cos cosh exp fabs floor log main max min round sin
-    sinh sqrt tan tanh trunc warpSize
+    void volatile wchar_t while xor xor_eq abs acos asin atan atan2 cbrt ceil copysign cos cosh exp exp2 fabs floor
+    fmod hypot log log10 log2 main max min pow round sin sinh sqrt tan tanh trunc warpSize
 """
 RESERVED = frozenset(WORDS.split()) | frozenset(HELPERS)
 

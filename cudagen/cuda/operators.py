@@ -116,7 +116,7 @@ ON_SINGLES: dict[str, Callable[[tuple[str, ...]], str]] = {
     **{op: (lambda a, op=op: f"({a[0]} {op} {a[1]})") for op in ("+", "-", "*", "/")},       # type: ignore[misc]
     "neg": lambda a: f"(0.0f - {a[0]})",
     "abs": lambda a: f"fabsf({a[0]})",
-    **{row.name: (lambda a, name=row.c: f"{name}f({a[0]})") for row in FUNCTIONS},          # type: ignore[misc]
+    **{row.name: (lambda a, name=row.c: f"{name}f({', '.join(a)})") for row in FUNCTIONS},  # type: ignore[misc]
 }
 
 

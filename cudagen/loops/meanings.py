@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from nessie.base.widths import single
 from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS
 
@@ -80,6 +82,16 @@ def real(function: Callable[[float], float]) -> Callable[[float], float]:
     return meaning
 
 
+def of_numpy(name: str) -> Callable[..., float]:
+    """NumPy's function, which has IEEE's values everywhere."""
+    function = getattr(np, name)
+
+    def meaning(*arguments: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*arguments))
+    return meaning
+
+
 def mix(x: int) -> int:
     z = (x + SPLITMIX_GAMMA) % 2**64
     for count, factor in SPLITMIX_ROUNDS:
@@ -129,5 +141,5 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "char_code": ord,
     "code_char": character,
     "isnan": math.isnan,
-    **{row.name: real(getattr(math, row.math)) for row in FUNCTIONS},
+    **{row.name: real(getattr(math, row.math)) if row.math else of_numpy(row.numpy) for row in FUNCTIONS},
 }

@@ -1,7 +1,6 @@
 """What operators and NumPy's functions do with elements, as bodies: Python functions like any other."""
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +14,9 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
     "divide": lambda x, y: np.divide(x, y),
-    "floor_divide": lambda x, y: x // y,
-    "remainder": lambda x, y: x % y,
-    "power": lambda x, y: x ** y,
+    "floor_divide": lambda x, y: np.floor_divide(x, y),
+    "remainder": lambda x, y: np.remainder(x, y),
+    "power": lambda x, y: np.power(x, y),
     "left_shift": lambda x, y: x << y,
     "right_shift": lambda x, y: x >> y,
     "bitwise_and": lambda x, y: x & y,
@@ -31,7 +30,11 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "greater_equal": lambda x, y: x >= y,
     "minimum": lambda x, y: min(x, y),
     "maximum": lambda x, y: max(x, y),
-    "hypot": lambda x, y: math.hypot(x, y),
+    "hypot": lambda x, y: np.hypot(x, y),
+    "arctan2": lambda x, y: np.arctan2(x, y),
+    "copysign": lambda x, y: np.copysign(x, y),
+    "fmod": lambda x, y: np.fmod(x, y),
+    "float_power": lambda x, y: np.float_power(x, y),
     "logical_and": lambda x, y: bool(x) and bool(y),
     "logical_or": lambda x, y: bool(x) or bool(y),
 }
@@ -39,6 +42,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "negative": lambda x: -x,
     "positive": lambda x: +x,
     "absolute": lambda x: abs(x),
+    "fabs": lambda x: np.fabs(x),
     "invert": lambda x: np.invert(x),
     "logical_not": lambda x: not x,
     "square": lambda x: x * x,
@@ -46,6 +50,9 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "cbrt": lambda x: np.cbrt(x),
     "exp": lambda x: np.exp(x),
     "log": lambda x: np.log(x),
+    "log2": lambda x: np.log2(x),
+    "log10": lambda x: np.log10(x),
+    "exp2": lambda x: np.exp2(x),
     "sin": lambda x: np.sin(x),
     "cos": lambda x: np.cos(x),
     "tan": lambda x: np.tan(x),
@@ -55,15 +62,19 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "sinh": lambda x: np.sinh(x),
     "cosh": lambda x: np.cosh(x),
     "tanh": lambda x: np.tanh(x),
+    "sign": lambda x: np.sign(x),
+    "signbit": lambda x: np.signbit(x),
     "isnan": lambda x: np.isnan(x),
     "isinf": lambda x: np.isinf(x),
     "isfinite": lambda x: np.isfinite(x),
-    "floor": lambda x: float(math.floor(x)),
-    "ceil": lambda x: float(math.ceil(x)),
-    "trunc": lambda x: float(math.trunc(x)),
-    "rint": lambda x: float(round(x)),
+    "floor": lambda x: np.floor(x),
+    "ceil": lambda x: np.ceil(x),
+    "trunc": lambda x: np.trunc(x),
+    "rint": lambda x: np.rint(x),
     "deg2rad": lambda x: np.deg2rad(x),
     "rad2deg": lambda x: np.rad2deg(x),
+    "radians": lambda x: np.radians(x),
+    "degrees": lambda x: np.degrees(x),
 }
 REDUCTIONS: dict[Any, str] = {
     operator.add: "sum", operator.mul: "product", max: "max_val", min: "min_val", operator.and_: "all",

@@ -19,8 +19,7 @@ COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal
 SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 OF_ELEMENTS: dict[str, Callable[..., Any]] = {**operators.UNARY, **operators.BINARY,
                                               "true_divide": operators.BINARY["divide"],
-                                              "mod": operators.BINARY["remainder"],
-                                              "fabs": operators.UNARY["absolute"]}
+                                              "mod": operators.BINARY["remainder"]}
 REDUCED = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all",
            "logical_or": "any"}
 
@@ -116,8 +115,9 @@ def of_function(function: Any, arguments: Sequence[Any], named: dict[str, Any]) 
 def namespace() -> SimpleNamespace:
     """The array API's functions, by their names there."""
     from nessie.arrays import array
-    standard = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "bitwise_invert": "invert", "abs": "absolute",
-                "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift", "round": "rint"}
+    standard = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "abs": "absolute",
+                "bitwise_invert": "invert", "bitwise_left_shift": "left_shift",
+                "bitwise_right_shift": "right_shift", "round": "rint"}
     names = {**{name: name for name in OF_ELEMENTS}, **standard}
     found: dict[str, Any] = {name: (lambda *operands, of=of: elementwise(of, operands)) for name, of in names.items()}
     found |= {name: whole(name) for name in ("sum", "prod", "min", "max", "any", "all", "mean")}

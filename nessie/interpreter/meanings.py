@@ -160,12 +160,29 @@ def real(function: Callable[[float], float], overflow: Callable[[float], float] 
     return total
 
 
+def power(x: float, y: float) -> float:
+    """As IEEE has it: x is negative where the result is, beyond the range and at 0, too."""
+    odd = math.isfinite(y) and y % 2 == 1
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return math.copysign(math.inf, x) if odd else math.inf
+    except ValueError:
+        return math.nan if x < 0 else math.copysign(math.inf, x) if odd else math.inf
+
+
+def cube_root(x: float) -> float:
+    return math.copysign(abs(x) ** (1 / 3), x)
+
+
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": arithmetic(operator.add), "-": arithmetic(operator.sub), "*": arithmetic(operator.mul), "/": divide,
     "rem": remainder, "mod": modulus, "max": greater, "min": lesser,
     "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": shift_left, "rshift": shift_right,
     "_mul_high": lambda a, b: wrap((a % 2**64) * (b % 2**64) >> 64), "_shifted": shift_right, "_remainder": modulus,
+    "_pow": power, "_fmod": lambda a, b: math.nan if b == 0 or math.isinf(a) or is_nan(a) else math.fmod(a, b),
+    "_atan2": math.atan2, "_hypot": math.hypot, "_copysign": math.copysign,
 }
 
 UNARY: dict[str, Callable[[Any], Any]] = {
@@ -181,6 +198,8 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "exp": real(math.exp), "sin": real(math.sin), "cos": real(math.cos), "tan": real(math.tan),
     "asin": real(math.asin), "acos": real(math.acos), "atan": real(math.atan),
     "sinh": real(math.sinh, lambda x: math.copysign(math.inf, x)), "cosh": real(math.cosh), "tanh": real(math.tanh),
+    "_cbrt": cube_root, "_exp2": real(lambda x: 2.0 ** x), "_log2": lambda x: real(math.log2)(x) if x else -math.inf,
+    "_log10": lambda x: real(math.log10)(x) if x else -math.inf,
 }
 
 

@@ -48,7 +48,7 @@ class Constant:
 
 
 NUMBER, LOGICAL, ORDINAL = " :: (a in number)", " :: (a in logical)", " :: (a in ordinal)"
-REAL = "float -> float"
+REAL, OF_TWO = "float -> float", "(float, float) -> float"
 RESIZED = "a -> b :: (a in number; b in number)"
 EQUALITY = "(a, a) -> bool :: (a in scalar)"
 
@@ -136,6 +136,15 @@ SCALARS = (
     scalar("cosh", REAL, "Hyperbolic cosine."),
     scalar("tanh", REAL, "Hyperbolic tangent."),
     scalar("_isnan", "float -> bool", "Not a number?", "isnan"),
+    scalar("_cbrt", REAL, "Cube root.", "cbrt"),
+    scalar("_exp2", REAL, "2 to the power x.", "exp2"),
+    scalar("_log2", REAL, "Logarithm to the base 2; NaN of negative numbers.", "log2"),
+    scalar("_log10", REAL, "Logarithm to the base 10; NaN of negative numbers.", "log10"),
+    scalar("_pow", OF_TWO, "x to the power y; NaN of a negative x and a y that is no int.", "pow"),
+    scalar("_fmod", OF_TWO, "Remainder, with the dividend's sign; NaN of a divisor 0.", "fmod"),
+    scalar("_atan2", OF_TWO, "The angle of the point (x, y); y comes first, and zeros have their signs.", "atan2"),
+    scalar("_hypot", OF_TWO, "The length of a vector.", "hypot"),
+    scalar("_copysign", OF_TWO, "x with the sign of y.", "copysign"),
 )
 
 SEQUENCES = (

@@ -31,9 +31,11 @@ double sqrt(double), exp(double), log(double), sin(double), cos(double), tan(dou
 double atan(double), sinh(double), cosh(double), tanh(double), fabs(double), floor(double), ceil(double);
 double round(double), trunc(double), rint(double), exp2(double), log2(double), log10(double), log1p(double);
 double expm1(double), cbrt(double), pow(double, double), fmod(double, double), atan2(double, double);
-double hypot(double, double), fmin(double, double), fmax(double, double), fma(double, double, double);
+double copysign(double, double), hypot(double, double), fmin(double, double), fmax(double, double), fma(double, double, double);
 float sqrtf(float), expf(float), logf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float);
-float atanf(float), sinhf(float), coshf(float), tanhf(float), fabsf(float);
+float atanf(float), sinhf(float), coshf(float), tanhf(float), fabsf(float), exp2f(float), log2f(float);
+float log10f(float), cbrtf(float), powf(float, float), fmodf(float, float), atan2f(float, float);
+float hypotf(float, float), copysignf(float, float);
 }
 
 #define __global__

@@ -28,6 +28,7 @@ OF_BITS: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", as
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "/=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 MOST_INT = 2 ** 63
+SMALL_POWER = 64            # up to which a constant power is products
 CANNOT = "numbers, tuples, conditionals, loops, elements of sequences and calls of functions of these can"
 
 
@@ -243,7 +244,9 @@ class Expressions:
         if isinstance(op, ast.Invert):
             return self.inverted(node, self.numeric(made, node))
         made = self.numeric(made, node)
-        return made if isinstance(op, ast.UAdd) else Made(call("negate", made.exp), made.kind)
+        if isinstance(op, ast.UAdd):
+            return made
+        return Made(known.negative(made.exp) if made.kind == FLOAT else call("negate", made.exp), made.kind)
 
     def inverted(self, node: ast.AST, made: Made) -> Made:
         if made.kind not in (INT, BOOL):
@@ -336,30 +339,35 @@ class Expressions:
         return Made(binary(ARITHMETIC[type(op)], x, y, span), kind)
 
     def rounding_down(self, rest: bool, kind: str, x: syntax.Exp, y: syntax.Exp, span: Span) -> syntax.Exp:
-        """x % y, or x // y."""
+        """x % y, or x // y: an error for a divisor 0."""
         if kind == INT and rest:
             return call("mod", x, y, span=span)
         a, b = self.fresh("a"), self.fresh("b")
         if kind == INT:
-            whole = binary("/", binary("-", name(a), call("mod", name(a), name(b), span=span)), name(b), span)
+            whole = known.floor_divided_ints(name(a), name(b), span)
         else:
-            whole = call("float", call("floor", binary("/", name(a), name(b), span), span=span))
-            whole = binary("-", name(a), binary("*", name(b), whole)) if rest else whole
+            row = known.remainder if rest else known.floor_divided
+            failure = syntax.String("Float modulo by zero." if rest else "Float floor division by zero.")
+            whole = call("_check", binary("/=", name(b), number(0.0)), failure, row([name(a), name(b)], self.fresh),
+                         span=span)
         return let([a], x, let([b], y, whole))
 
     def power(self, node: ast.expr, a: Made, b: Made) -> Made:
         """An int to a constant int that is not negative, or any int, is an int; else floats are raised."""
         span = self.span(node)
         exponent = node.right if isinstance(node, ast.BinOp) else None
-        if b.kind == INT:
+        if b.kind == INT and a.kind == INT:
             negative = isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub)
-            base = become(a, FLOAT, self.fresh) if negative else a.exp
-            return Made(binary("^", base, b.exp, span), FLOAT if negative else a.kind)
+            if not negative:
+                return Made(binary("^", a.exp, b.exp, span), INT)
+        if isinstance(exponent, ast.Constant) and isinstance(exponent.value, int | float) and \
+                0 <= exponent.value <= SMALL_POWER and float(exponent.value).is_integer():
+            return Made(binary("^", become(a, FLOAT, self.fresh), number(int(exponent.value)), span), FLOAT)
         if isinstance(exponent, ast.Constant) and exponent.value == 0.5:
             return Made(call("sqrt", become(a, FLOAT, self.fresh), span=span), FLOAT)
-        if isinstance(exponent, ast.Constant) and isinstance(exponent.value, float) and exponent.value.is_integer():
-            return Made(binary("^", become(a, FLOAT, self.fresh), number(int(exponent.value)), span), FLOAT)
-        return Made(call("expt", become(a, FLOAT, self.fresh), b.exp, span=span), FLOAT)
+        power = known.checked("**", known.named("_pow"))
+        exp = power([become(a, FLOAT, self.fresh), become(b, FLOAT, self.fresh)], self.fresh)
+        return Made(at(exp, span), FLOAT)
 
     # Calls --------------------------------------------------------------------------------------
 
@@ -394,7 +402,7 @@ class Expressions:
         if function is math.log and len(given) == 2:
             x, base = [self.convert(one, FLOAT, node) for one in given]
             return Made(call("log", x, base, span=span), FLOAT)
-        if row := known.row_of(function):
+        if row := known.row_of(function, [one.kind for one in given]):
             return self.of_table(node, function, row, given)
         match function, given:
             case builtins.float | np.float64, [one]:
@@ -425,9 +433,9 @@ class Expressions:
         count = known.count_of(function)
         if len(given) != count:
             self.refuse(node, f"{function.__name__} takes {count} argument{'s' * (count > 1)}, here are {len(given)}")
-        given = [self.numeric(one, node) for one in given]
-        made = known.computed(function, *row, given, self.fresh, lambda one, kind: self.convert(one, kind, node))
-        return replace(made, exp=replace(made.exp, span=self.span(node)))
+        compute, takes, gives = row
+        exp = compute([self.convert(self.numeric(one, node), takes, node) for one in given], self.fresh)
+        return Made(at(exp, self.span(node)), gives)
 
     def extreme(self, node: ast.AST, op: str, given: list[Made]) -> Made:
         result = self.numeric(given[0], node)

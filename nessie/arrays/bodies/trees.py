@@ -75,12 +75,20 @@ def all_of(conditions: Iterable[syntax.Exp]) -> syntax.Exp:
 
 
 def at(exp: syntax.Exp, span: Span) -> syntax.Exp:
-    """Return the expression with this place, if it has none."""
-    if exp.span is not None:
-        return exp
-    placed: Any = replace(exp, span=span)
-    found: syntax.Exp = placed
+    """Return the expression with this place, if it has none; the same of its parts: any of them may fail."""
+    found: syntax.Exp = placed(exp, span)
     return found
+
+
+def placed(node: Any, span: Span) -> Any:
+    if isinstance(node, tuple):
+        return tuple([placed(part, span) for part in node])
+    if isinstance(node, syntax.Binding | syntax.Generator):
+        return replace(node, **{of: placed(part, span) for of, part in vars(node).items()})
+    if not isinstance(node, syntax.Spanned) or node.span is not None:
+        return node
+    parts = {of: placed(part, span) for of, part in vars(node).items() if of != "span"}
+    return replace(node, **parts, span=span)
 
 
 def item(made: Made, number: int, fresh: Fresh) -> Made:

@@ -42,7 +42,8 @@ from nessie.pipeline import Job, pass_named
 from nessie.syntax.parser import parse_type
 from nessie.tool.cli import main
 
-INEXACT = {"exp", "ln", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"}
+INEXACT = {"exp", "ln", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "cbrt", "exp2", "log2",
+           "log10", "pow", "atan2", "hypot"}
 
 
 def operators_module() -> Module:
@@ -133,7 +134,7 @@ def complaint(text: str) -> str:
 
 RESERVED_NAMES = """
 device register(int int_max, float double) -> float { return double; }
-device hypot(float x, float y) -> float { z = call register(1, x); return z * y; }
+device fabs(float x, float y) -> float { z = call register(1, x); return z * y; }
 cuda k(int wrap_add, float[] long, writable float[] auto, writable char[] switch, bool[] new) {
   var int private = wrap_add;
   for (class = 0; class < private + 1; class += 1) {

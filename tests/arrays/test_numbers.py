@@ -1,0 +1,97 @@
+"""Functions of numbers at their edges: between arrays they give what NumPy gives, in bodies what Python gives."""
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nessie
+
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 0.3, -0.3, 1.5, -1.5, 2.5, -2.5, 2.0, -3.0, 10.0, 27.0, 1000.0, 1e15 + 0.5,
+          1e19, -1e19, 1e200, -1e200, 1e308, 5e-324, 1e-200, math.inf, -math.inf, math.nan]
+INTS = [0, 1, -1, 2, -3, 7, 10, -10, 2**62, -2**63, 2**63 - 1]
+OF_ONE = ["sqrt", "cbrt", "exp", "log", "log2", "log10", "exp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+          "sinh", "cosh", "tanh", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "rint", "sign", "signbit",
+          "negative", "absolute", "fabs", "square", "deg2rad", "degrees"]
+OF_TWO = ["divide", "hypot", "arctan2", "copysign", "fmod", "remainder", "floor_divide", "float_power", "power", "add"]
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Equal but for the last bit; zeros with their signs."""
+    if found.dtype != expected.dtype or found.dtype.kind != "f":
+        return bool(found.dtype == expected.dtype and np.array_equal(found, expected))
+    numbers = ~np.isnan(expected)
+    return np.allclose(found, expected, rtol=4e-16, atol=0, equal_nan=True) and \
+        np.array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("function", OF_ONE)
+def test_functions_of_one(function: str, target: str) -> None:
+    f, ints = getattr(np, function), np.array([x for x in INTS if function != "fabs" or x != -2**63])
+    with np.errstate(all="ignore"):
+        assert same(f(nessie.array(FLOATS)).evaluate(target).to_numpy(), f(np.array(FLOATS)))
+        if function != "signbit" and (function not in ("floor", "ceil", "trunc") or f(ints).dtype == np.int64):
+            assert same(f(nessie.array(ints)).evaluate(target).to_numpy(), f(ints))
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("function", OF_TWO)
+def test_functions_of_two(function: str, target: str) -> None:
+    f = getattr(np, function)
+    x, y = np.array(list(itertools.product(FLOATS, FLOATS))).T.copy()
+    pairs = [(a, b) for a, b in itertools.product(INTS, INTS) if
+             (b != 0 if function in ("fmod", "remainder", "floor_divide") else 0 <= b < 100 or function != "power")]
+    a, b = np.array(pairs).T.copy()
+    with np.errstate(all="ignore"):
+        assert same(f(nessie.array(x), nessie.array(y)).evaluate(target).to_numpy(), f(x, y))
+        assert same(f(nessie.array(a), nessie.array(b)).evaluate(target).to_numpy(), f(a, b))
+
+
+def rests(x: float, y: float) -> tuple[float, float, float]:
+    return x % y, x // y, -x
+
+
+def test_remainders_in_bodies_are_pythons() -> None:
+    pairs = [(x, y) for x, y in itertools.product(FLOATS, FLOATS) if y != 0]
+    x, y = np.array(pairs).T.copy()
+    found = nessie.array(x).combine(y, rests).to_numpy()
+    expected = np.array([rests(*pair) for pair in pairs])
+    assert all([same(found[f"f{k}"], expected[:, k].copy()) for k in range(3)])
+    for divided in (lambda x: x % 0.0, lambda x: x // 0.0):
+        with pytest.raises(nessie.NessieError, match="by zero"):
+            nessie.array([1.0]).map(divided).evaluate()
+
+
+OF_MATH = {
+    "exp": lambda x: math.exp(x), "log": lambda x: math.log(x), "log2": lambda x: math.log2(x),
+    "log10": lambda x: math.log10(x), "asin": lambda x: math.asin(x), "acos": lambda x: math.acos(x),
+    "cosh": lambda x: math.cosh(x), "sqrt": lambda x: math.sqrt(x), "floor": lambda x: math.floor(x),
+    "ceil": lambda x: math.ceil(x), "trunc": lambda x: math.trunc(x), "round": lambda x: round(x),
+    "power": lambda x: x ** -1.5, "fmod": lambda x: math.fmod(7.5, x),
+    "atan2": lambda x: math.atan2(x, -2.0), "copysign": lambda x: math.copysign(2.0, x)}
+
+
+def pythons(function: Any, x: float) -> Any:
+    """None where Python has an error, a complex number, or an int that has more than 64 bits."""
+    try:
+        found = function(x)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
+    return None if isinstance(found, complex) or (isinstance(found, int) and not -2**63 <= found < 2**63) else found
+
+
+@pytest.mark.parametrize("name", OF_MATH)
+def test_functions_of_math_fail_where_they_do_in_python(name: str) -> None:
+    function = OF_MATH[name]
+    for x in FLOATS:
+        expected, a = pythons(function, x), nessie.array([x]).map(function)
+        if expected is None:
+            with pytest.raises(nessie.NessieError) as failed:
+                a.evaluate()
+            assert failed.value.span is not None
+        else:
+            assert math.isclose(a.tolist()[0], expected, rel_tol=4e-16) or expected != expected
