@@ -32,7 +32,7 @@ _PUBLIC = {
     "asarray": "nessie.arrays.array",
     "compile": "nessie.api.program",
     "evaluate": "nessie.arrays.array",
-    "host_section": "nessie.arrays.sections",
+    "host_section": "nessie.arrays.sections.calls",
     "load": "nessie.api.program",
     "load_ipython_extension": "nessie.api.magics",
     "nest": "nessie.arrays.array",

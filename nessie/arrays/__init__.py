@@ -7,10 +7,10 @@
     protocols   what NumPy's protocols and Python's operators ask of arrays
     operations  what operations are in NESL
     writing     an expression as one function of NESL
-    sections    host sections: functions of arrays that are compiled whole
     running     compiles expressions, keeps what is compiled, runs it
     values      what comes in and goes out
     devices     where arrays lie
 
     bodies/     Python functions as NESL's syntax trees
+    sections/   host sections: functions of arrays that are compiled whole
 """

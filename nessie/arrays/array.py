@@ -9,15 +9,14 @@ import numpy as np
 
 from nessie.api.errors import as_nessie_errors
 from nessie.api.values.sequences import Tuples
-from nessie.arrays import devices, nodes, operators, protocols, running, values
+from nessie.arrays import devices, nodes, operations, operators, protocols, running, values
+from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.expressions import Window
 from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name
-from nessie.arrays.operations import place_kind
-from nessie.arrays.writing import nested
 from nessie.base.source import NessieError
 
 MOST_DIMENSIONS = 4
@@ -237,7 +236,7 @@ class Array:
             kind = result_kind(body, (node.kind,))
             if isinstance(kind, Items):
                 raise NessieError(f"select takes a function that gives a truth value, and this gives {shown(kind)}",
-                                  (body.written.span(body.written.tree), ""))
+                                  (body.span(body.written.tree), ""))
             return Array(nodes.Changed((None,), node.kind, node, "select", body))
 
     def scan(self, function: Callable[..., Any], identity: Any) -> Array:
@@ -317,13 +316,13 @@ class Array:
         return self._reduced("sum")
 
     def prod(self) -> Array:
-        return self._reduced("product")
+        return self._reduced("prod")
 
     def min(self) -> Array:
-        return self._reduced("min_val")
+        return self._reduced("min")
 
     def max(self) -> Array:
-        return self._reduced("max_val")
+        return self._reduced("max")
 
     def any(self) -> Array:
         return self._reduced("any")
@@ -402,7 +401,7 @@ def evaluate(*arrays: Array, target: str | None = None) -> tuple[Array, ...]:
 
 
 def index_of(shape: tuple[int, ...], device: str | None = None) -> nodes.Index:
-    return nodes.Index(shape, place_kind(len(shape)), device=devices.device(device) if device else "")
+    return nodes.Index(shape, operations.place_kind(len(shape)), device=devices.device(device) if device else "")
 
 
 def checked(leaf: nodes.Leaf) -> Array:
@@ -419,7 +418,7 @@ def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> 
     shape = same_shape(what, of)
     kinds = [node.kind for node in of]
     if with_index:
-        kinds.append(place_kind(len(shape)))
+        kinds.append(operations.place_kind(len(shape)))
     return Array(nodes.Mapped(shape, result_kind(body, tuple(kinds)), tuple(of), body, with_index))
 
 
@@ -456,11 +455,11 @@ def prepared(body: Seen) -> Module:
 
 def outside_kind(value: Any, seen: Seen, text: str) -> Kind:
     if is_lazy(value):
-        return nested(value._nessie_node)
+        return nodes.kind_of_value(value._nessie_node)
     try:
         return kind_of(value)
     except NessieError as error:
-        place = seen.written.span(seen.written.tree)
+        place = seen.span(seen.written.tree)
         raise NessieError(f"{text}: {error.message}", (place, ""), hint=error.hint) from None
 
 
@@ -481,7 +480,7 @@ _kinds: dict[Hashable, Kind] = {}
 
 def stencil_kind(body: Seen, kind: Kind, offsets: tuple[tuple[int, ...], ...], apart: bool, with_index: bool) -> Kind:
     """The kind that the body gives for neighbours of this kind, which are so many parameters or one."""
-    places: list[Kind] = [place_kind(len(offsets[0]))] if with_index else []
+    places: list[Kind] = [operations.place_kind(len(offsets[0]))] if with_index else []
     if apart:
         return result_kind(body, (*[kind] * len(offsets), *places))
     key = body.key(), (kind, *places), offsets
@@ -503,7 +502,7 @@ def fixed_kind(body: Seen, *kinds: Kind) -> Kind:
         if both == kind:
             return kind
         kind = both
-    raise NessieError("what this function gives is never what it takes", (body.written.span(body.written.tree), ""))
+    raise NessieError("what this function gives is never what it takes", (body.span(body.written.tree), ""))
 
 
 def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
@@ -512,30 +511,23 @@ def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
         both = joined(result, kind)
         if both is None:
             raise NessieError(f"this function gives {shown(kind)}, and takes {shown(result)}",
-                              (body.written.span(body.written.tree), ""))
+                              (body.span(body.written.tree), ""))
         result = both
     return result
 
 
 def named_reduction(node: nodes.Node, how: str) -> Array:
     if not is_number(node.kind):
-        raise NessieError(f"{how.removesuffix('_val')} takes numbers, and these are {shown(node.kind)}")
-    if how in ("min_val", "max_val") and 0 in node.shape:
-        raise NessieError(f"there is no {'least' if how == 'min_val' else 'greatest'} of no elements")
-    if how == "mean":
-        return Array(nodes.Reduced((), FLOAT, node, how))
-    if how in ("any", "all"):
-        if node.kind != BOOL:
-            node = Array(node).map(lambda x: bool(x))._nessie_node
-        return Array(nodes.Reduced((), BOOL, node, how))
-    return Array(nodes.Reduced((), INT if node.kind == BOOL else node.kind, node, how))
+        raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
+    if how in ("min", "max") and 0 in node.shape:
+        raise NessieError(f"there is no {'least' if how == 'min' else 'greatest'} of no elements")
+    if how in ("any", "all") and node.kind != BOOL:
+        node = Array(node).map(lambda x: bool(x))._nessie_node
+    return Array(nodes.Reduced((), reductions.gives(how, node.kind), node, how))
 
 
 def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
-    try:
-        how = operators.REDUCTIONS.get(function, "")
-    except TypeError:
-        how = ""
+    how = reductions.named(reductions.BY_OPERATOR, function)
     if how and identity is None and is_number(node.kind):
         return named_reduction(node, how)
     body = see(function, 2)
@@ -549,16 +541,8 @@ def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
 
 def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index: bool) -> Array:
     rank = len(node.shape)
-    found = [tuple(map(int, one)) if isinstance(one, Iterable) else (int(one),) for one in offsets]
-    if not found or any([len(offset) != rank for offset in found]):
-        raise NessieError(f"the offsets of this stencil are of {rank} dimension{'s' * (rank != 1)}, as its array is",
-                          hint="[-1, 0, 1] of one dimension, [(0, -1), (0, 1)] of two")
-    found = list(dict.fromkeys(found))
-    parameters = len(body.parameters) - with_index
-    if parameters not in (1, len(found)):
-        raise NessieError(f"the function of a stencil takes its {len(found)} neighbours, as one or one by one",
-                          (body.written.span(body.written.tree), f"takes {parameters}"))
-    apart = parameters == len(found) and parameters > 1
+    found = operations.offsets_of(offsets, rank)
+    apart = operations.is_apart(len(body.parameters) - with_index, len(found), body.span(body.written.tree))
     other = asarray(outside)._nessie_node
     gives = stencil_kind(body, node.kind, tuple(found), apart, with_index)
     kind = joined(gives, other.kind)
@@ -566,7 +550,7 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
         raise NessieError(f"outside is one value, and this is {shown_shape(other.shape)} of them")
     if kind is None:
         raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
-                          (body.written.span(body.written.tree), ""))
+                          (body.span(body.written.tree), ""))
     return Array(nodes.Stencil(node.shape, kind, node, tuple(found), other, body, apart, with_index))
 
 

@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import field
 from typing import Any
 
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
-from nessie.arrays.bodies.outside import Seen
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, rows_of
+from nessie.arrays.bodies.outside import Seen, is_lazy
 from nessie.base.records import dataclass
 
 Shape = tuple[int | None, ...]
@@ -146,8 +146,13 @@ def captured_arrays(node: Node) -> Iterator[tuple[Seen, str, Node]]:
     body: Seen | None = getattr(node, "body", None)
     if body is not None:
         for seen, text, value in body.captured():
-            if hasattr(type(value), "_nessie_node"):
+            if is_lazy(value):
                 yield seen, text, value._nessie_node
+
+
+def kind_of_value(node: Node) -> Kind:
+    """Return the kind of the node's value: of several dimensions, rows of rows."""
+    return rows_of(node.kind, len(node.shape))
 
 
 def columns(kind: Kind) -> list[str]:

@@ -6,9 +6,11 @@ by side.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from nessie.arrays.bodies.kinds import FLOAT, INT, Items, Kind, Rows
+from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows, rows_of
+from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.trees import (
     Fresh,
     Made,
@@ -16,18 +18,15 @@ from nessie.arrays.bodies.trees import (
     become,
     binary,
     call,
-    let,
     name,
     number,
-    pattern,
-    zero,
 )
 from nessie.arrays.bodies.trees import together as tuple_of
 from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Span
 from nessie.syntax import nodes as syntax
 
 Offset = tuple[int, ...]
-Body = Callable[[list[Made]], Made]         # what is computed of these
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,7 @@ class Held:
     @property
     def whole(self) -> Made:
         """All of it."""
-        kind = self.kind
-        for _ in range(self.rank):
-            kind = Rows(kind)
-        return Made(name(self.name), kind)
+        return Made(name(self.name), rows_of(self.kind, self.rank))
 
 
 @dataclass(frozen=True)
@@ -189,6 +185,23 @@ def mapped(operands: Sequence[Operand], body: Body, with_index: bool, fresh: Fre
 # Stencils ---------------------------------------------------------------------------------------
 
 
+def offsets_of(given: Any, rank: int, *place: tuple[Span, str]) -> list[Offset]:
+    """Return the offsets, each once, as tuples of so many dimensions."""
+    found = [tuple(map(int, one)) if isinstance(one, Iterable) else (int(one),) for one in given]
+    if not found or any([len(offset) != rank for offset in found]):
+        raise NessieError(f"the offsets of this stencil are of {rank} dimension{'s' * (rank != 1)}, as its array is",
+                          *place, hint="[-1, 0, 1] of one dimension, [(0, -1), (0, 1)] of two")
+    return list(dict.fromkeys(found))
+
+
+def is_apart(parameters: int, neighbours: int, place: Span) -> bool:
+    """Does a stencil's function take its neighbours one by one?"""
+    if parameters not in (1, neighbours):
+        raise NessieError(f"the function of a stencil takes its {neighbours} neighbours, as one or one by one",
+                          (place, f"takes {parameters}"))
+    return parameters == neighbours > 1
+
+
 def stencil(parts: Sequence[Held], offsets: Sequence[Offset], outside: Made, kind: Kind,
             body: Callable[[Mapping[Offset, Made], Made], Made], fresh: Fresh) -> syntax.Exp:
     """Return what the body makes of the neighbours of each element, and of its place; `outside` where one of them is
@@ -237,47 +250,6 @@ def flat(held: Held) -> Made:
     for _ in range(held.rank - 1):
         exp = call("flatten", exp)
     return Made(exp, Rows(held.kind))
-
-
-def reduced_by_name(how: str, held: Held, kind: Kind, fresh: Fresh) -> syntax.Exp:
-    """Return the elements, as those of the kind, reduced by a function of the library; `mean` by a sum."""
-    if how == "mean":
-        v = fresh("v")
-        total = call("sum", become(Made(name(v), Rows(held.kind)), Rows(FLOAT), fresh))
-        return let([v], flat(held).exp, binary("/", total, call("float", syntax.Unary("#", name(v)))))
-    return call(how, become(flat(held), Rows(kind), fresh))
-
-
-def operator(body: Body, kind: Kind, fresh: Fresh) -> syntax.Lambda:
-    """Return the body as a function of two elements of the kind."""
-    a, b = fresh("a"), fresh("b")
-    made = body([Made(name(a), kind), Made(name(b), kind)])
-    return syntax.Lambda(pattern([a, b]), become(made, kind, fresh))
-
-
-def reduced(body: Body, held: Held, kind: Kind, identity: Made | None, fresh: Fresh) -> syntax.Exp:
-    """Return the elements reduced by the body. Without an identity, each has a truth value beside it, that there is
-    one: none is the identity."""
-    elements = become(flat(held), Rows(kind), fresh)
-    if identity is not None:
-        return call("reduce", operator(body, kind, fresh), become(identity, kind, fresh), elements)
-    p, q, a, b, v, w, x = [fresh(hint) for hint in "pqabvwx"]
-    both = become(body([Made(name(a), kind), Made(name(b), kind)]), kind, fresh)
-    taken = syntax.PairPattern(syntax.PairPattern(syntax.NamePattern(p), syntax.NamePattern(a)),
-                               syntax.PairPattern(syntax.NamePattern(q), syntax.NamePattern(b)))
-    combined = syntax.Lambda(taken, syntax.Pair(
-        binary("or", name(p), name(q)), syntax.If(name(p), syntax.If(name(q), both, name(a)), name(b))))
-    pairs = syntax.Each(syntax.Pair(syntax.Bool(True), name(x)),
-                        (syntax.Generator(syntax.NamePattern(x), elements),), None)
-    total = call("reduce", combined, syntax.Pair(syntax.Bool(False), zero(kind)), pairs)
-    there = syntax.If(name(v), number(0), number(1))            # of no elements, an error
-    return let([v, w], total, syntax.Index(syntax.Sequence((name(w),)), there))
-
-
-def scanned(body: Body, held: Held, kind: Kind, identity: Made, fresh: Fresh) -> syntax.Exp:
-    """Return each element combined with all before it."""
-    return call("inclusive_scan", operator(body, kind, fresh), become(identity, kind, fresh),
-                become(flat(held), Rows(kind), fresh))
 
 
 def selected(test: Callable[[Made], syntax.Exp], held: Held, fresh: Fresh) -> syntax.Exp:

@@ -1,7 +1,6 @@
 """What operators and NumPy's functions do with elements, as bodies: Python functions like any other."""
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +75,5 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "radians": lambda x: np.radians(x),
     "degrees": lambda x: np.degrees(x),
 }
-REDUCTIONS: dict[Any, str] = {
-    operator.add: "sum", operator.mul: "product", max: "max_val", min: "min_val", operator.and_: "all",
-    operator.or_: "any"}
+OF_ELEMENTS: dict[str, Callable[..., Any]] = {**UNARY, **BINARY, "true_divide": BINARY["divide"],
+                                              "mod": BINARY["remainder"]}

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nessie.arrays import operators
 from nessie.arrays.bodies.outside import see
+from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
+from nessie.arrays.operators import OF_ELEMENTS
 from nessie.base.source import NessieError
 
 OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
@@ -17,11 +18,6 @@ OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "div
 COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
                "ge": "greater_equal"}
 SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
-OF_ELEMENTS: dict[str, Callable[..., Any]] = {**operators.UNARY, **operators.BINARY,
-                                              "true_divide": operators.BINARY["divide"],
-                                              "mod": operators.BINARY["remainder"]}
-REDUCED = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all",
-           "logical_or": "any"}
 
 
 def elementwise(function: str, operands: Sequence[Any]) -> Any:
@@ -55,11 +51,11 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[st
     asked = {key for key, value in settings.items() if value is not None and not (key == "where" and value is True)}
     if method == "__call__" and name in OF_ELEMENTS and not asked:
         return elementwise(name, inputs)
-    if method == "reduce" and name in REDUCED and asked <= {"axis"} and settings.get("axis", 0) in (0, None):
+    if method == "reduce" and name in BY_UFUNC and asked <= {"axis"} and settings.get("axis", 0) in (0, None):
         from nessie.arrays.array import asarray
         array = asarray(inputs[0])
         if settings.get("axis", 0) is None or array.ndim == 1:
-            return getattr(array, REDUCED[name])()
+            return getattr(array, BY_UFUNC[name])()
     if method == "accumulate" and name == "add" and not asked - {"axis"}:
         from nessie.arrays.array import asarray
         return asarray(inputs[0]).prefix_sum()
@@ -120,7 +116,7 @@ def namespace() -> SimpleNamespace:
                 "bitwise_right_shift": "right_shift", "round": "rint"}
     names = {**{name: name for name in OF_ELEMENTS}, **standard}
     found: dict[str, Any] = {name: (lambda *operands, of=of: elementwise(of, operands)) for name, of in names.items()}
-    found |= {name: whole(name) for name in ("sum", "prod", "min", "max", "any", "all", "mean")}
+    found |= {name: whole(name) for name in REDUCTIONS}
     found |= {"pow": found["power"], "where": where, "clip": clip, "asarray": array.asarray, "sort": lambda a: a.sort(),
               "unique_values": lambda a: a.unique(), "cumulative_sum": lambda a: a.prefix_sum(),
               "int64": np.int64, "float64": np.float64, "bool": np.bool_, "pi": np.pi, "e": np.e, "inf": np.inf,

@@ -69,10 +69,6 @@ def arguments_of(results: Sequence[nodes.Node]) -> list[Any]:
     return arguments(order, compiled(order, results).written)
 
 
-def arguments(order: Sequence[nodes.Node], written: Written) -> list[Any]:
-    return [argument(order, takes) for takes in written.takes]
-
-
 def compiled(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Compiled:
     """Return the program of the expression, made now or kept."""
     key = structure(order, results)
@@ -110,14 +106,19 @@ def structure(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Has
     return tuple(rows), tuple([number[node] for node in results])
 
 
-def argument(order: Sequence[nodes.Node], takes: tuple[Any, ...]) -> Any:
-    match takes:
-        case "leaf", number:
-            return order[number].value
-        case "length", number, dimension:
-            return order[number].shape[dimension]
-        case "seen", number, at:
-            captured = list(order[number].body.captured())
-            return captured[at][2]
-    raise TypeError(takes)
+def arguments(order: Sequence[nodes.Node], written: Written) -> list[Any]:
+    """Return what the program takes of the nodes and of what their bodies see."""
+    captured: dict[int, list[Any]] = {}
 
+    def argument(takes: tuple[Any, ...]) -> Any:
+        match takes:
+            case "leaf", number:
+                return order[number].value
+            case "length", number, dimension:
+                return order[number].shape[dimension]
+            case "seen", number, at:
+                if number not in captured:
+                    captured[number] = [value for _, _, value in order[number].body.captured()]
+                return captured[number][at]
+        raise TypeError(takes)
+    return [argument(takes) for takes in written.takes]

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nessie.arrays import nodes, operations
+from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.expressions import Value, Window
 from nessie.arrays.bodies.functions import Module
-from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows
+from nessie.arrays.bodies.kinds import INT, Items, Kind
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
+from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name, number, pattern, together, typed
-from nessie.arrays.operations import Body, Held, Offset, Operand, Places, Together
+from nessie.arrays.operations import Held, Offset, Operand, Places, Together
 from nessie.base.records import dataclass
 from nessie.syntax import nodes as syntax
 
@@ -44,14 +46,14 @@ class Writer:
     def written(self, results: Sequence[nodes.Node]) -> Written:
         for node in self.order:
             if node.value is not None:
-                self.hold(node, self.parameter("a", nested(node), ("leaf", self.number[node])))
+                self.hold(node, self.parameter("a", nodes.kind_of_value(node), ("leaf", self.number[node])))
         self.bring_together()
         for node in self.order:
             self.node(node)
         body = together([name(self.bound(node).name) for node in results])
         if self.bindings:
             body = syntax.Let(tuple(self.bindings), body)
-        gives = Items(tuple([nested(node) for node in results]))
+        gives = Items(tuple([nodes.kind_of_value(node) for node in results]))
         entry = syntax.FunctionDef(ENTRY, pattern(list(self.parameters)), typed(list(self.parameters.values()), gives),
                                    None, body)
         return Written((*self.module.functions, entry), tuple(self.takes))
@@ -84,10 +86,10 @@ class Writer:
             case nodes.Stencil():
                 return self.stencil(node)
             case nodes.Reduced(of=of, how=how, body=None):
-                kind = of.kind if how in ("any", "all") else node.kind
-                return operations.reduced_by_name(how, self.bound(of), kind, self.fresh)
+                return reductions.reduced_by_name(how, operations.flat(self.bound(of)), self.fresh).exp
             case nodes.Reduced(of=of, body=Seen() as body, identity=identity):
-                return operations.reduced(self.body(body), self.bound(of), node.kind, self.made(identity), self.fresh)
+                return reductions.reduced(self.body(body), operations.flat(self.bound(of)), node.kind,
+                                          self.made(identity), self.fresh)
             case nodes.Changed():
                 return self.changed(node)
         raise TypeError(node)
@@ -107,7 +109,7 @@ class Writer:
             case "scan", Seen() as body:
                 identity = self.made(node.identity)
                 assert identity is not None
-                return operations.scanned(self.body(body), held, node.kind, identity, self.fresh)
+                return reductions.scanned(self.body(body), operations.flat(held), node.kind, identity, self.fresh)
         raise TypeError(node.how)
 
     def stencil(self, node: nodes.Stencil) -> syntax.Exp:
@@ -183,14 +185,6 @@ class Writer:
                 kind = kind_of(value)
                 made = Made(name(self.parameter(text, kind, ("seen", self.number[node], at))), kind)
             self.module.capture(seen, text, made)
-
-
-def nested(node: nodes.Node) -> Kind:
-    """Return the kind of the node's value: of several dimensions, rows of rows."""
-    kind = node.kind
-    for _ in node.shape:
-        kind = Rows(kind)
-    return kind
 
 
 def write(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Written:

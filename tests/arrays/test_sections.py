@@ -77,6 +77,11 @@ def helped(a):
     return a.unique()
 
 
+@nessie.host_section
+def operators(a, b):
+    return a / b, a // b, a % b, ~(a > b), -a ** 2, (a > 0) ^ (b > 0), 2 ** a, +b - a * 3
+
+
 def plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(plain, value))
@@ -86,7 +91,8 @@ def plain(value: Any) -> Any:
 def alike(found: Any, expected: Any) -> bool:
     if isinstance(expected, tuple | list):
         return len(found) == len(expected) and all(map(alike, found, expected))
-    return bool(found == expected or abs(found - expected) < 1e-12 * abs(expected))
+    return bool(found == expected or abs(found - expected) < 1e-12 * abs(expected) or
+                (found != found and expected != expected))
 
 
 CALLS = {
@@ -94,6 +100,8 @@ CALLS = {
     "settle": (settle, [[1, 2, 3, 4], 20]), "settle of none": (settle, [np.zeros(0, np.int64), 5]),
     "grow": (grow, [[1, 2, 3], 10]), "grow soon": (grow, [[500], 900]),
     "many": (many, [[4.0, -9.0, 2.25, 16.0], [1.0, 2.0, 3.0, 4.0]]), "table": (table, [3]),
+    "operators": (operators, [[0.0, -3.5, 2.0, 7.0], [0.5, 0.0, -0.75, 2.0]]),
+    "operators of ints": (operators, [[1, 3, 2, 7], [5, -2, 3, 2]]),
     "helped": (helped, [[1, 1, 2]])}
 
 

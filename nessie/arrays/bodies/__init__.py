@@ -6,6 +6,7 @@
     trees           NESL's trees, with their kinds
     known           Python's and NumPy's functions that NESL has
     expressions     expressions
+    reductions      reductions and scans, by a name or by a function
     sequences       what is done with sequences: comprehensions, sums, methods
     loops           loops
     statements      assignments, branches

@@ -89,7 +89,7 @@ class Expressions:
     # Places and refusals ----------------------------------------------------------------------
 
     def span(self, node: ast.AST) -> Span:
-        return self.function.written.span(node)
+        return self.function.span(node)
 
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
         raise NessieError(message, (self.span(node), ""), hint=hint)

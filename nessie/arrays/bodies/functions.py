@@ -82,7 +82,7 @@ class Module:
         if len(wanted) != len(kinds) or tree.vararg or tree.kwonlyargs or tree.kwarg:
             raise told(NessieError(
                 f"the function takes {', '.join(wanted) or 'nothing'}, and is called with {len(kinds)} "
-                f"argument{'s' * (len(kinds) != 1)}", (function.written.span(function.written.tree), "")))
+                f"argument{'s' * (len(kinds) != 1)}", (function.span(function.written.tree), "")))
         try:
             self.made[key] = self.of_kinds(function, kinds)
         except NessieError as error:
@@ -92,7 +92,7 @@ class Module:
     def of_kinds(self, function: Seen, kinds: tuple[Kind, ...]) -> MadeFunction:
         """Translate the function. Where it calls itself, its other paths say first what it gives."""
         key = function, kinds
-        called, place = self.fresh(function.name), function.written.span(function.written.tree)
+        called, place = self.fresh(function.name), function.span(function.written.tree)
         passed = self.passed(function)
         gives: Kind | None = None
         for _ in range(ROUNDS):

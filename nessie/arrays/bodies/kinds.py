@@ -32,13 +32,15 @@ class Grid:
     @property
     def rows(self) -> Kind:
         """The sequences that it is in NESL."""
-        kind = self.element
-        for _ in range(self.rank):
-            kind = Rows(kind)
-        return kind
+        return rows_of(self.element, self.rank)
 
 
 Kind = str | Items | Rows | Grid
+
+
+def rows_of(kind: Kind, rank: int) -> Kind:
+    """Return the kind of sequences of sequences, `rank` levels of them, of elements of the kind."""
+    return rows_of(Rows(kind), rank - 1) if rank else kind
 
 
 class Unknown(Exception):

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of
 from nessie.arrays.bodies.source import written
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError
+from nessie.base.source import NessieError, Span
 
 MISSING = object()
 
@@ -24,13 +24,15 @@ MISSING = object()
 class Seen:
     """A function, and what it sees outside. `outer` has the names that it uses, with their values as of now;
     `parameters` are those that are given, the rest has its defaults; `values` become parameters, each with the text
-    that names it: arrays to which somebody may write are copied."""
+    that names it: arrays to which somebody may write are copied. `place`: where an operator stands, instead of in its
+    own text."""
 
     def __init__(self, function: FunctionType, count: int | None = None, known: dict[Any, Seen] | None = None) -> None:
         known = {} if known is None else known
         known[function] = self
         self.function, self.written = function, written(function)
         self.name = function.__name__ if function.__name__.isidentifier() else "lambda"
+        self.place: Span | None = None
         self.outer: dict[str, Any] = {}
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         for name in self.written.read:
@@ -43,6 +45,10 @@ class Seen:
         self.outer |= {name: seen(value, known) for name, value in rest.items()}
         outside = [*paths(self), *[(name, self.outer[name]) for name in rest]]
         self.values = [(text, unchanging(value)) for text, value in outside if is_value(value)]
+
+    def span(self, node: ast.AST) -> Span:
+        """Return the place of a part of the function."""
+        return self.place or self.written.span(node)
 
     def key(self, known: tuple[Seen, ...] = ()) -> Hashable:
         """Return what the function's code depends on."""
@@ -162,10 +168,7 @@ def kind_of(value: Any) -> Kind:
         case float() | np.floating():
             return FLOAT
         case np.ndarray() if value.ndim and value.dtype.kind in KINDS:
-            kind: Kind = KINDS[value.dtype.kind]
-            for _ in range(value.ndim):
-                kind = Rows(kind)
-            return kind
+            return rows_of(KINDS[value.dtype.kind], value.ndim)
         case np.ndarray() if value.ndim and value.dtype.names:
             raise NessieError("an array of records is given as an argument, not seen from a body")
     raise NessieError(f"{describe(value)} is nothing that a body can compute with",

@@ -9,17 +9,14 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from nessie.arrays.bodies.expressions import Env, Expressions, Window
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
+from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import Seen, static
+from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, named, prefix_sum, reduced, reduced_by_name
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
 from nessie.syntax import nodes as syntax
 
-REDUCED = {builtins.sum: "sum", builtins.min: "min", builtins.max: "max", builtins.any: "any", builtins.all: "all",
-           np.sum: "sum", np.min: "min", np.max: "max", np.any: "any", np.all: "all", np.mean: "mean", np.prod: "prod"}
-METHODS = ("sum", "min", "max", "any", "all", "mean", "prod", "map", "select", "reduce", "zip", "sort", "prefix_sum")
+METHODS = (*REDUCTIONS, "map", "select", "reduce", "zip", "sort", "prefix_sum")
 
 
 class Sequences(Expressions):
@@ -195,10 +192,7 @@ class Sequences(Expressions):
 
     def of_sequences(self, node: ast.Call, function: Any, env: Env) -> Made | None:
         """A call of a function of sequences of Python or NumPy; None for any other function."""
-        try:
-            reduced = REDUCED.get(function)
-        except TypeError:
-            return None
+        reduced = named(BY_FUNCTION, function)
         if function is builtins.len and len(node.args) == 1:
             if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
                 return Made(number(len(window.neighbours)), INT)
@@ -208,7 +202,7 @@ class Sequences(Expressions):
             return Made(syntax.Unary("#", self.sequence(node.args[0], env).exp, span=self.span(node)), INT)
         if function is builtins.sorted and len(node.args) == 1:
             return self.sorted(node, self.sequence(node.args[0], env))
-        if reduced is not None and len(node.args) == 1:
+        if reduced and len(node.args) == 1:
             if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
                 return self.of_few(node, reduced, list(window.neighbours.values()))
             made = self.value(node.args[0], env)
@@ -238,22 +232,9 @@ class Sequences(Expressions):
     def reduced(self, node: ast.expr, how: str, made: Made) -> Made:
         if not isinstance(made.kind, Rows) or not is_number(made.kind.element):
             self.refuse(node, f"{how} takes a sequence of numbers, and this is {shown(made.kind)}")
-        element, span = made.kind.element, self.span(node)
-        if how in ("any", "all"):
-            v = become(made, Rows(BOOL), self.fresh) if element == BOOL else self.each(
-                made, lambda x: Made(self.true(x, node), BOOL)).exp
-            return Made(call(how, v, span=span), BOOL)
-        element = INT if element == BOOL else element
-        v = become(made, Rows(element), self.fresh)
-        if how in ("min", "max"):
-            return Made(call(f"{how}_val", v, span=span), element)
-        if how == "prod":
-            return Made(call("product", v, span=span), element)
-        if how == "mean":
-            x = self.fresh("v")
-            total = call("sum", become(Made(name(x), Rows(element)), Rows(FLOAT), self.fresh))
-            return Made(let([x], v, binary("/", total, call("float", syntax.Unary("#", name(x))), span)), FLOAT)
-        return Made(call("sum", v, span=span), element)
+        if how in ("any", "all") and made.kind.element != BOOL:
+            made = self.each(made, lambda x: Made(self.true(x, node), BOOL))
+        return reduced_by_name(how, made, self.fresh)
 
     def each(self, made: Made, body: Callable[[Made], Made]) -> Made:
         """What the body makes of each element."""
@@ -275,17 +256,12 @@ class Sequences(Expressions):
         if not isinstance(made.kind, Rows) or how not in METHODS:
             self.refuse(function, f"{shown(made.kind)} has no method {how}",
                         hint=f"sequences have {', '.join(METHODS)}" if isinstance(made.kind, Rows) else "")
-        if how in REDUCED.values() and not given:
+        if how in REDUCTIONS and not given:
             return self.reduced(node, how, made)
         if how == "sort" and not given:
             return self.sorted(node, made)
         if how == "prefix_sum" and not given:
-            element = INT if made.kind.element == BOOL else made.kind.element
-            v = become(made, Rows(element), self.fresh)
-            zero = number(0.0 if element == FLOAT else 0)
-            plus = syntax.Lambda(syntax.PairPattern(syntax.NamePattern("a"), syntax.NamePattern("b")),
-                                 binary("+", name("a"), name("b")))
-            return Made(call("inclusive_scan", plus, zero, v, span=self.span(node)), Rows(element))
+            return prefix_sum(made, self.fresh)
         if how == "zip" and given:
             others = [self.sequence(one, env) for one in given]
             together_ = [made, *others]
@@ -309,12 +285,8 @@ class Sequences(Expressions):
         kind = joined(element_of(made), identity.kind)
         if kind is None:
             self.refuse(node, f"the identity is {shown(identity.kind)}, the elements are {shown(element_of(made))}")
-        a, b = self.fresh("a"), self.fresh("b")
-        body = self.applied(function, [Made(name(a), kind), Made(name(b), kind)], env)
-        operator = syntax.Lambda(syntax.PairPattern(syntax.NamePattern(a), syntax.NamePattern(b)),
-                                 self.convert(body, kind, function))
-        return Made(call("reduce", operator, become(identity, kind, self.fresh),
-                         become(made, Rows(kind), self.fresh), span=self.span(node)), kind)
+        exp = reduced(lambda given: self.applied(function, given, env), made, kind, identity, self.fresh)
+        return Made(exp, kind)
 
     def applied(self, function: ast.expr, given: list[Made], env: Env) -> Made:
         """What a lambda, or a function from outside, makes of these."""

@@ -1,7 +1,7 @@
 """NESL's trees with the kinds of what they compute, and how one kind becomes another."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -164,11 +164,3 @@ def typed(takes: Sequence[Kind], gives: Kind) -> syntax.Signature:
     """Return the signature of a function."""
     return syntax.Signature(syntax.TypeFun(type_of(Items(tuple(takes))), type_of(gives)))
 
-
-def each(body: Callable[[list[syntax.Exp]], syntax.Exp], sources: Sequence[syntax.Exp], fresh: Fresh,
-         condition: Callable[[list[syntax.Exp]], syntax.Exp] | None = None) -> syntax.Exp:
-    """Return {body : x in source; ... | condition}."""
-    names = [fresh("x") for _ in sources]
-    here: list[syntax.Exp] = [name(n) for n in names]
-    generators = [syntax.Generator(syntax.NamePattern(n), source) for n, source in zip(names, sources)]
-    return syntax.Each(body(here), tuple(generators), condition(here) if condition is not None else None)

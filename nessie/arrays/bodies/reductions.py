@@ -1,0 +1,107 @@
+"""Reductions and scans of sequences: a table of those that have names, and what they are in NESL."""
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Kind, Rows
+from nessie.arrays.bodies.trees import Fresh, Made, become, binary, call, let, name, number, pattern, zero
+from nessie.base.records import dataclass
+from nessie.syntax import nodes as syntax
+
+Body = Callable[[list[Made]], Made]         # what is computed of these
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A reduction, by the name that it has as a method: the function of NESL's library, Python's and NumPy's functions
+    of sequences, the function of two that it applies, and the ufunc whose `reduce` it is."""
+    name: str
+    library: str
+    functions: tuple[Any, ...]
+    of_two: Any = None
+    ufunc: str = ""
+
+
+REDUCTIONS = {row.name: row for row in (
+    Reduction("sum", "sum", (builtins.sum, np.sum), operator.add, "add"),
+    Reduction("prod", "product", (math.prod, np.prod), operator.mul, "multiply"),
+    Reduction("min", "min_val", (builtins.min, np.min), builtins.min, "minimum"),
+    Reduction("max", "max_val", (builtins.max, np.max), builtins.max, "maximum"),
+    Reduction("any", "any", (builtins.any, np.any), operator.or_, "logical_or"),
+    Reduction("all", "all", (builtins.all, np.all), operator.and_, "logical_and"),
+    Reduction("mean", "", (np.mean,)))}
+BY_FUNCTION = {function: row.name for row in REDUCTIONS.values() for function in row.functions}
+BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two is not None}
+BY_UFUNC = {row.ufunc: row.name for row in REDUCTIONS.values() if row.ufunc}
+
+
+def named(table: dict[Any, str], function: Any) -> str:
+    """Return the reduction that the function means; '' if none, or if it has no hash."""
+    try:
+        return table.get(function, "")
+    except TypeError:
+        return ""
+
+
+def gives(how: str, element: Kind) -> Kind:
+    """Return the kind that a reduction of such numbers gives."""
+    return BOOL if how in ("any", "all") else FLOAT if how == "mean" else INT if element == BOOL else element
+
+
+def reduced_by_name(how: str, made: Made, fresh: Fresh) -> Made:
+    """Return the reduction of a sequence of numbers; for `any` and `all`, of truth values."""
+    assert isinstance(made.kind, Rows)
+    kind = gives(how, made.kind.element)
+    if how == "mean":
+        v = fresh("v")
+        total = call("sum", become(Made(name(v), made.kind), Rows(FLOAT), fresh))
+        return Made(let([v], made.exp, binary("/", total, call("float", syntax.Unary("#", name(v))))), kind)
+    return Made(call(REDUCTIONS[how].library, become(made, Rows(kind), fresh)), kind)
+
+
+def of_two(body: Body, kind: Kind, fresh: Fresh) -> syntax.Lambda:
+    """Return the body as a function of two elements of the kind."""
+    a, b = fresh("a"), fresh("b")
+    made = body([Made(name(a), kind), Made(name(b), kind)])
+    return syntax.Lambda(pattern([a, b]), become(made, kind, fresh))
+
+
+def reduced(body: Body, made: Made, kind: Kind, identity: Made | None, fresh: Fresh) -> syntax.Exp:
+    """Return the elements reduced by the body. Without an identity, each has a truth value beside it, that there is
+    one: none is the identity."""
+    elements = become(made, Rows(kind), fresh)
+    if identity is not None:
+        return call("reduce", of_two(body, kind, fresh), become(identity, kind, fresh), elements)
+    p, q, a, b, v, w, x = [fresh(hint) for hint in "pqabvwx"]
+    both = become(body([Made(name(a), kind), Made(name(b), kind)]), kind, fresh)
+    taken = syntax.PairPattern(syntax.PairPattern(syntax.NamePattern(p), syntax.NamePattern(a)),
+                               syntax.PairPattern(syntax.NamePattern(q), syntax.NamePattern(b)))
+    combined = syntax.Lambda(taken, syntax.Pair(
+        binary("or", name(p), name(q)), syntax.If(name(p), syntax.If(name(q), both, name(a)), name(b))))
+    pairs = syntax.Each(syntax.Pair(syntax.Bool(True), name(x)),
+                        (syntax.Generator(syntax.NamePattern(x), elements),), None)
+    total = call("reduce", combined, syntax.Pair(syntax.Bool(False), zero(kind)), pairs)
+    there = syntax.If(name(v), number(0), number(1))            # of no elements, an error
+    return let([v, w], total, syntax.Index(syntax.Sequence((name(w),)), there))
+
+
+def scanned(body: Body, made: Made, kind: Kind, identity: Made, fresh: Fresh) -> syntax.Exp:
+    """Return each element combined with all before it."""
+    return call("inclusive_scan", of_two(body, kind, fresh), become(identity, kind, fresh),
+                become(made, Rows(kind), fresh))
+
+
+def prefix_sum(made: Made, fresh: Fresh) -> Made:
+    """Return the sum of each element and all before it."""
+    assert isinstance(made.kind, Rows)
+    kind = gives("sum", made.kind.element)
+
+    def plus(given: list[Made]) -> Made:
+        return Made(binary("+", given[0].exp, given[1].exp), kind)
+    return Made(scanned(plus, made, kind, Made(zero(kind), kind), fresh), Rows(kind))

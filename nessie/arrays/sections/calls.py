@@ -1,0 +1,116 @@
+"""Host sections as Python's functions: compiled for the kinds of their arguments, kept, and called."""
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from inspect import signature
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from nessie.api.errors import as_nessie_errors
+from nessie.api.program import Program
+from nessie.arrays import nodes, values
+from nessie.arrays.array import Array, asarray
+from nessie.arrays.bodies.functions import MadeFunction, Module
+from nessie.arrays.bodies.kinds import Grid, Items, Kind
+from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see
+from nessie.arrays.bodies.trees import Made, name, pattern, typed
+from nessie.arrays.devices import HOST, place_of, target_of
+from nessie.arrays.running import program_of
+from nessie.arrays.sections.methods import Section
+from nessie.base.records import dataclass
+from nessie.syntax import nodes as syntax
+
+ENTRY = "section"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    program: Program
+    function: MadeFunction
+
+
+class HostSection:
+    """A Python function of arrays and numbers that is compiled whole, for the kinds of its arguments."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.signature = signature(function)
+        self.kept: dict[Hashable, Compiled] = {}
+        self.lock = RLock()
+
+    def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
+        bound = self.signature.bind(*arguments, **named)     # raises Python's own error
+        bound.apply_defaults()
+        arguments = bound.args
+        with as_nessie_errors():
+            seen = see(self.function)
+            given = [argument if isinstance(argument, bool | int | float | np.generic) else
+                     asarray(argument).evaluate() for argument in arguments]
+            target, stays = target_of([one._nessie_node for one in given if isinstance(one, Array)], target)
+            kinds = tuple([grid_of(one) for one in given])
+            compiled = self.compiled(seen, kinds)
+            outside = [value for _, _, value in seen.captured()]
+            flat = [plain(one) for one in (*given, *outside)]
+            value = compiled.program._call(ENTRY, flat, {}, target, stay=stays)
+            return converted(value, compiled.function.gives, target if stays else HOST)
+
+    def compiled(self, seen: Seen, kinds: tuple[Kind, ...]) -> Compiled:
+        key = seen.key(), kinds
+        with self.lock:
+            if key not in self.kept:
+                module = Module(Section)
+                for of, text, value in seen.captured():
+                    module.capture(of, text, Made(name(module.fresh(text)), grid_of(value)))
+                function = module.function(seen, kinds)
+                parameters = [module.fresh("a") for _ in kinds]
+                passed = module.passed(seen)
+                body = function.called([name(parameter) for parameter in parameters])
+                entry = syntax.FunctionDef(ENTRY, pattern([*parameters, *passed]),
+                                           typed([*kinds, *passed.values()], function.gives), None, body)
+                program = program_of(lambda: [*module.functions, entry])
+                self.kept[key] = Compiled(program, function)
+            return self.kept[key]
+
+    def __repr__(self) -> str:
+        return f"<nessie host section {self.__name__}>"
+
+
+def host_section(function: Callable[..., Any]) -> HostSection:
+    """Compile a Python function whole: its loops, branches and array operations."""
+    with as_nessie_errors():
+        see(function)
+    return HostSection(function)
+
+
+def grid_of(value: Any) -> Kind:
+    """The kind of an argument, or of a value from outside."""
+    if is_lazy(value):
+        node = value._nessie_node
+        return Grid(node.kind, len(node.shape)) if node.shape else node.kind
+    if isinstance(value, np.ndarray):
+        return Grid(values.kind_of_dtype(value), value.ndim) if value.ndim else kind_of(value.item())
+    return kind_of(value)
+
+
+def plain(value: Any) -> Any:
+    return value.evaluate()._nessie_node.value if isinstance(value, Array) else value
+
+
+def converted(value: Any, kind: Kind, target: str) -> Any:
+    """What a section gives, as Python has it."""
+    match kind:
+        case Grid(element, rank):
+            lengths, inner = [len(value)], value
+            for _ in range(rank - 1):
+                inner = inner[0] if len(inner) else []
+                lengths.append(len(inner))
+            node = nodes.Leaf(tuple(lengths), element)
+            node.value = values.result(value, node)
+            node.device = place_of(node.value, node.shape, target)
+            return Array(node)
+        case Items(items):
+            return tuple([converted(one, of, target) for one, of in zip(values.parts(value, items), items)])
+    return value

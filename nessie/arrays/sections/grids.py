@@ -1,0 +1,151 @@
+"""Expressions of whole arrays, and branches that set them."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from nessie.arrays import operations, operators
+from nessie.arrays.bodies.expressions import Env, Window
+from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, shown
+from nessie.arrays.bodies.loops import After, Loop, set_in
+from nessie.arrays.bodies.outside import MISSING, Seen, see, static
+from nessie.arrays.bodies.reductions import Body
+from nessie.arrays.bodies.statements import Statements
+from nessie.arrays.bodies.trees import Made, binary, let, name, number, together
+from nessie.arrays.operations import Held
+from nessie.syntax import nodes as syntax
+
+MOST_PATHS = 16
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
+    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor", ast.Eq: "equal",
+    ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+    ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+
+
+class Grids(Statements):
+    """Translates a function's branches, and what it computes of whole arrays with operators."""
+
+    paths = 1
+
+    # Branches -----------------------------------------------------------------------------------
+
+    def branch(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:
+        """What follows is in both sides, unless there are many paths already, or no array is set."""
+        if self.paths >= MOST_PATHS or not self.sets_arrays(node, env, loop):
+            return super().branch(node, env, loop, then)
+        before, self.paths = self.paths, 2 * self.paths
+        try:
+            return self.one_of(node, lambda: self.truth(node.test, env),
+                               lambda: self.statements(node.body, env, then, loop),
+                               lambda: self.statements(node.orelse, env, then, loop))
+        finally:
+            self.paths = before
+
+    def sets_arrays(self, node: ast.If, env: Env, loop: Loop | None) -> bool:
+        here = [env.get(name_) for name_ in set_in([node])]
+        return any([isinstance(made, Made) and isinstance(made.kind, Grid) for made in here])
+
+    # Values -------------------------------------------------------------------------------------
+
+    def held(self, made: Made) -> tuple[Held, Callable[[syntax.Exp], syntax.Exp]]:
+        """A value by a name, and what binds that name around an expression."""
+        kind, rank = (made.kind.element, made.kind.rank) if isinstance(made.kind, Grid) else (made.kind, 0)
+        if isinstance(made.exp, syntax.Name):
+            return Held(made.exp.name, kind, rank), lambda exp: exp
+        bound = self.fresh("a")
+        return Held(bound, kind, rank), lambda exp: let([bound], made.exp, exp)
+
+    def over(self, node: ast.AST, given: list[Made], body: Body, with_index: bool = False) -> Made:
+        """What the body makes of the elements at each place of these arrays; numbers are the same at all places."""
+        held = [self.held(made) for made in given]
+        found: list[Kind] = []
+
+        def noted(elements: list[Made]) -> Made:
+            made = body(elements)
+            found.append(made.kind)
+            return made
+        exp = operations.mapped([one for one, _ in held], noted, with_index, self.fresh)
+        for _, around in reversed(held):
+            exp = around(exp)
+        return Made(exp, Grid(found[0], max([one.rank for one, _ in held])))
+
+    def operator(self, node: ast.AST, op: ast.AST, given: list[Made]) -> Made:
+        """An operator between arrays is what it is outside of sections."""
+        function = operators.OF_ELEMENTS.get(OPERATORS.get(type(op), ""))
+        if function is None:
+            self.refuse(node, "this operator is not between arrays in a section")
+        return self.over(node, given, lambda elements: self.called(see(function), elements, node))
+
+    def called(self, function: Seen, given: list[Made], node: ast.AST) -> Made:
+        function.place = self.span(node)
+        made = self.module.function(function, tuple([one.kind for one in given]))
+        return Made(made.called([one.exp for one in given]), made.gives)
+
+    def arithmetic(self, node: ast.expr, op: ast.operator, left: Made, right: Made) -> Made:
+        if isinstance(left.kind, Grid) or isinstance(right.kind, Grid):
+            return self.operator(node, op, [left, right])
+        return super().arithmetic(node, op, left, right)
+
+    def comparison(self, node: ast.Compare, env: Env) -> Made:
+        terms = [self.value(part, env) for part in (node.left, *node.comparators)]
+        if not any([isinstance(term.kind, Grid) for term in terms]):
+            return super().comparison(node, env)
+        if len(terms) > 2:
+            self.refuse(node, "arrays are compared two by two", hint="(0 < a) & (a < 9)")
+        return self.operator(node, node.ops[0], terms)
+
+    def unary(self, node: ast.UnaryOp, op: ast.unaryop, operand: ast.expr, env: Env) -> Made:
+        made = self.value(operand, env)
+        if not isinstance(made.kind, Grid) or isinstance(op, ast.Not):
+            return super().unary(node, op, operand, env)
+        return self.operator(node, op, [made])
+
+    def true(self, made: Made, node: ast.AST) -> syntax.Exp:
+        if isinstance(made.kind, Grid):
+            self.refuse(node, "an array of elements is neither true nor false", hint="a.any() and a.all() are")
+        return super().true(made, node)
+
+    def subscript(self, node: ast.expr, inner: ast.expr, index: ast.expr, env: Env) -> Made:
+        if isinstance(inner, ast.Name) and isinstance(env.get(inner.id), Window):
+            return super().subscript(node, inner, index, env)
+        if isinstance(inner, ast.Attribute) and inner.attr == "shape":
+            return super().subscript(node, inner, index, env)
+        made = self.value(inner, env)
+        if not isinstance(made.kind, Grid):
+            return super().subscript(node, inner, index, env)
+        indices = index.elts if isinstance(index, ast.Tuple) else [index]
+        if len(indices) != made.kind.rank or any([isinstance(one, ast.Slice) for one in indices]):
+            self.refuse(node, f"an element of {shown(made.kind)} has {made.kind.rank} "
+                              f"ind{'ices' if made.kind.rank > 1 else 'ex'} here")
+        rows = Made(made.exp, made.kind.rows)
+        for one in indices:
+            rows = self.element(node, rows, one, env)
+        return rows
+
+    def attribute(self, node: ast.Attribute, env: Env) -> Made:
+        if node.attr in ("shape", "size", "ndim") and static(self.function, node) is MISSING:
+            made = self.value(node.value, env)
+            if isinstance(made.kind, Grid):
+                return self.about(node.attr, made)
+        return super().attribute(node, env)
+
+    def about(self, what: str, made: Made) -> Made:
+        """The shape, the size or the number of dimensions of an array."""
+        assert isinstance(made.kind, Grid)
+        rank = made.kind.rank
+        if what == "ndim":
+            return Made(number(rank), INT)
+        held, around = self.held(made)
+        lengths, row = [syntax.Unary("#", name(held.name))], name(held.name)
+        empty = binary("==", syntax.Unary("#", name(held.name)), number(0))
+        for _ in range(rank - 1):
+            row = syntax.Index(row, number(0))              # type: ignore[assignment]
+            lengths.append(syntax.If(empty, number(0), syntax.Unary("#", row)))    # type: ignore[arg-type]
+        if what == "shape":
+            return Made(around(together(lengths)), Items((INT,) * rank))
+        total: syntax.Exp = lengths[0]
+        for length in lengths[1:]:
+            total = binary("*", total, length)
+        return Made(around(total), INT)
