@@ -36,8 +36,7 @@ class Array:
     @property
     def shape(self) -> tuple[int | None, ...]:
         """Its lengths. One that is not known before the array is computed is None."""
-        node = self._nessie_node
-        return node.shape if node.value is None or None not in node.shape else np.shape(node.value)[:len(node.shape)]
+        return self._nessie_node.shape
 
     @property
     def ndim(self) -> int:
@@ -59,7 +58,6 @@ class Array:
     def _known_shape(self) -> tuple[int, ...]:
         if None in self.shape:
             self.evaluate()
-            self._nessie_node.shape = (len(self._nessie_node.value),)
         return tuple([length for length in self.shape if length is not None])
 
     def __len__(self) -> int:
@@ -70,7 +68,7 @@ class Array:
     def __repr__(self) -> str:
         node = self._nessie_node
         lengths = " × ".join(["?" if n is None else f"{n:,}" for n in self.shape]) or "one value"
-        state = "" if node.value is None else " (computed)" if not isinstance(node, nodes.Leaf) else ""
+        state = " (computed)" if node.computed else ""
         return f"<nessie.Array {lengths} of {shown(node.kind)}{state}>"
 
     # Values -------------------------------------------------------------------------------------
@@ -109,7 +107,7 @@ class Array:
             if devices.device(device) == self.device:
                 return self
             node = self.evaluate()._nessie_node
-            here = Array(nodes.Leaf(node.shape, node.kind, value=self._fetched(), device=devices.HOST))
+            here = Array(nodes.leaf(node.shape, node.kind, self._fetched(), devices.HOST if node.shape else ""))
             if device != devices.HOST:
                 here = here.map(lambda x: x)
                 running.evaluate([here._nessie_node], device, stay=True)
@@ -214,7 +212,7 @@ class Array:
         with as_nessie_errors():
             of = [asarray(one)._nessie_node for one in (self, *others)]
             shape = same_shape("zip", of)
-            return Array(nodes.Zipped(shape, Items(tuple([node.kind for node in of])), tuple(of)))
+            return Array(nodes.Node(shape, Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of))))
 
     def stencil(self, offsets: Any, outside: Any, function: Callable[..., Any], *, with_index: bool = False) -> Array:
         """What the function makes of the neighbours of each element, which lie at the offsets: v[-1], or v[0, 1] of two
@@ -237,7 +235,7 @@ class Array:
             if isinstance(kind, Items):
                 raise NessieError(f"select takes a function that gives a truth value, and this gives {shown(kind)}",
                                   (body.span(body.written.tree), ""))
-            return Array(nodes.Changed((None,), node.kind, node, "select", body))
+            return Array(nodes.Node((None,), node.kind, nodes.Changed(node, "select", body)))
 
     def scan(self, function: Callable[..., Any], identity: Any) -> Array:
         """Each element combined with all before it, by an associative function with this identity."""
@@ -245,7 +243,7 @@ class Array:
             node, first = one_dimension("scan", self._nessie_node), asarray(identity)._nessie_node
             body = see(function, 2)
             kind = fixed_kind(body, node.kind, first.kind)
-            return Array(nodes.Changed(node.shape, kind, node, "scan", body, first))
+            return Array(nodes.Node(node.shape, kind, nodes.Changed(node, "scan", body, first)))
 
     def prefix_sum(self) -> Array:
         """The sum of each element and all before it."""
@@ -262,53 +260,55 @@ class Array:
             if by not in (INT, FLOAT):
                 raise NessieError(f"numbers have an order, and this is {shown(by)}",
                                   hint="sort(key=lambda x: ...) sorts by a number")
-            return Array(nodes.Changed(node.shape, node.kind, node, "sort", body))
+            return Array(nodes.Node(node.shape, node.kind, nodes.Changed(node, "sort", body)))
 
     def unique(self) -> Array:
         """The first of each set of equal elements, in order."""
         with as_nessie_errors():
             node = one_dimension("unique", self._nessie_node)
-            return Array(nodes.Changed((None,), node.kind, node, "unique"))
+            return Array(nodes.Node((None,), node.kind, nodes.Changed(node, "unique")))
 
     def flatten(self) -> Array:
         """All elements in one dimension; of rows, all their elements."""
         node = self._nessie_node
         if len(node.shape) == 1 and isinstance(node.kind, Rows):
-            return Array(nodes.Changed((None,), node.kind.element, node, "flatten"))
+            return Array(nodes.Node((None,), node.kind.element, nodes.Changed(node, "flatten")))
         if len(node.shape) == 1:
             return self
         total: int | None = 1
         for length in node.shape:
             total = None if length is None or total is None else total * length
-        return Array(nodes.Changed((total,), node.kind, node, "flatten"))
+        return Array(nodes.Node((total,), node.kind, nodes.Changed(node, "flatten")))
 
     # What the compiler makes ----------------------------------------------------------------------
 
     def explain(self, target: str = "cpu", everything: bool = False) -> Any:
         """What is fused and what is not, why, and at what cost, as `nessie explain` tells it."""
-        return self._function("explain").explain(*self._leaves(), target=target, everything=everything)
+        function, given = self._function("explain")
+        return function.explain(*given, target=target, everything=everything)
 
     def graph(self, target: str = "cpu") -> Any:
         """The dependence graph of the expression, with the nodes that share a kernel."""
-        return self._function("graph").graph(*self._leaves(), target=target)
+        function, given = self._function("graph")
+        return function.graph(*given, target=target)
 
     def kernels(self, target: str = "cpu") -> Any:
         """The fused kernels, and the code around them."""
-        return self._function("kernels").kernels(*self._leaves(), target=target)
+        function, given = self._function("kernels")
+        return function.kernels(*given, target=target)
 
     def stages(self, target: str = "cpu") -> Any:
         """The expression as a NESL program, and after each stage of the compiler."""
-        return self._function("stages").stages(*self._leaves(), target=target)
+        function, given = self._function("stages")
+        return function.stages(*given, target=target)
 
-    def _function(self, what: str) -> Any:
-        if self._nessie_node.value is not None:
+    def _function(self, what: str) -> tuple[Any, list[Any]]:
+        """What computes the array, and what that takes."""
+        if self._nessie_node.operation is None:
             raise NessieError(f"{what}: this array is computed, and there is no expression left",
                               hint="ask before it is converted or evaluated")
         with as_nessie_errors():
             return running.function_of([self._nessie_node])
-
-    def _leaves(self) -> list[Any]:
-        return running.arguments_of([self._nessie_node])
 
     # Reductions ---------------------------------------------------------------------------------
 
@@ -400,11 +400,12 @@ def evaluate(*arrays: Array, target: str | None = None) -> tuple[Array, ...]:
     return arrays
 
 
-def index_of(shape: tuple[int, ...], device: str | None = None) -> nodes.Index:
-    return nodes.Index(shape, operations.place_kind(len(shape)), device=devices.device(device) if device else "")
+def index_of(shape: tuple[int, ...], device: str | None = None) -> nodes.Node:
+    index = nodes.Index(devices.device(device) if device else "")
+    return nodes.Node(shape, operations.place_kind(len(shape)), index)
 
 
-def checked(leaf: nodes.Leaf) -> Array:
+def checked(leaf: nodes.Node) -> Array:
     if len(leaf.shape) > MOST_DIMENSIONS:
         raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this has {len(leaf.shape)}")
     return Array(leaf)
@@ -419,7 +420,7 @@ def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> 
     kinds = [node.kind for node in of]
     if with_index:
         kinds.append(operations.place_kind(len(shape)))
-    return Array(nodes.Mapped(shape, result_kind(body, tuple(kinds)), tuple(of), body, with_index))
+    return Array(nodes.Node(shape, result_kind(body, tuple(kinds)), nodes.Mapped(tuple(of), body, with_index)))
 
 
 def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
@@ -523,7 +524,7 @@ def named_reduction(node: nodes.Node, how: str) -> Array:
         raise NessieError(f"there is no {'least' if how == 'min' else 'greatest'} of no elements")
     if how in ("any", "all") and node.kind != BOOL:
         node = Array(node).map(lambda x: bool(x))._nessie_node
-    return Array(nodes.Reduced((), reductions.gives(how, node.kind), node, how))
+    return Array(nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how)))
 
 
 def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
@@ -534,9 +535,10 @@ def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
     if identity is None:
         if 0 in node.shape:
             raise NessieError("a reduction of no elements needs an identity", hint="reduce(f, identity)")
-        return Array(nodes.Reduced((), fixed_kind(body, node.kind), node, body=body))
+        return Array(nodes.Node((), fixed_kind(body, node.kind), nodes.Reduced(node, body=body)))
     first = asarray(identity)._nessie_node
-    return Array(nodes.Reduced((), fixed_kind(body, node.kind, first.kind), node, body=body, identity=first))
+    kind = fixed_kind(body, node.kind, first.kind)
+    return Array(nodes.Node((), kind, nodes.Reduced(node, body=body, identity=first)))
 
 
 def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index: bool) -> Array:
@@ -551,7 +553,7 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
     if kind is None:
         raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
                           (body.span(body.written.tree), ""))
-    return Array(nodes.Stencil(node.shape, kind, node, tuple(found), other, body, apart, with_index))
+    return Array(nodes.Node(node.shape, kind, nodes.Stencil(node, tuple(found), other, body, apart, with_index)))
 
 
 protocols.add_operators(Array)

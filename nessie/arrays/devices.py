@@ -22,16 +22,17 @@ def device(name: str) -> str:
     return name
 
 
-def device_of(order: Sequence[nodes.Node]) -> str:
-    """Return where these nodes, of one expression, lie; '' for one of numbers alone."""
-    found = list(dict.fromkeys([node.device for node in order if node.device]))
+def device_of(order: Sequence[nodes.Step]) -> str:
+    """Return where the arrays of one expression lie; '' if it is of numbers alone."""
+    places = [step.operation.device if isinstance(step.operation, nodes.Index) else step.node.device for step in order]
+    found = list(dict.fromkeys([place for place in places if place]))
     if len(found) > 1:
         raise NessieError(f"of these arrays some lie on {found[0]}, others on {found[1]}",
                           hint=f"a.to_device({found[-1]!r}) takes one there")
     return found[0] if found else ""
 
 
-def target_of(order: Sequence[nodes.Node], asked: str | None) -> tuple[str, bool]:
+def target_of(order: Sequence[nodes.Step], asked: str | None) -> tuple[str, bool]:
     """Return the target that computes the expression, and whether its results stay there."""
     own = device_of(order) or HOST
     if own != HOST and asked not in (None, own):

@@ -1,12 +1,12 @@
 """Expressions of parallel arrays: a graph of nodes, each the result of an operation.
 
 A node has a shape, of which a length that is known only when it has run is None, and the kind of its elements. A node
-of shape () is one value. Nodes are compared by identity: what two expressions share is computed once.
+of shape () is one value. Nodes are compared by identity: what two expressions share is computed once. A node that is
+computed has its value in place of its operation, so that it keeps nothing of what it was computed from.
 """
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import field
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, rows_of
@@ -16,36 +16,32 @@ from nessie.base.records import dataclass
 Shape = tuple[int | None, ...]
 
 
-@dataclass(eq=False)
-class Node:
-    """`value`: the result, once there is one; `device`: where it lies (nessie.arrays.devices), '' for a number and for
-    what is not computed."""
-    shape: Shape
-    kind: Kind
-    value: Any = field(default=None, kw_only=True)
-    device: str = field(default="", kw_only=True)
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """What a node is computed by. `key`: what the code depends on, besides the inputs."""
 
     @property
     def inputs(self) -> tuple[Node, ...]:
         return ()
 
+    @property
+    def seen(self) -> Seen | None:
+        """The body, if there is one."""
+        return None
+
     def key(self) -> Hashable:
-        """Return what the code depends on, besides the inputs."""
-        return type(self).__name__, len(self.shape), self.kind
+        return type(self).__name__
 
 
-@dataclass(eq=False)
-class Leaf(Node):
-    """An array, or a number, that is there. Its value is `value`."""
+@dataclass(frozen=True, eq=False)
+class Index(Operation):
+    """At each place, the place: an int, or of several dimensions a tuple of ints. `device`: where it is computed, ''
+    for anywhere."""
+    device: str = ""
 
 
-@dataclass(eq=False)
-class Index(Node):
-    """At each place, the place: an int, or of several dimensions a tuple of ints. `device`: where it is computed."""
-
-
-@dataclass(eq=False)
-class Mapped(Node):
+@dataclass(frozen=True, eq=False)
+class Mapped(Operation):
     """The body of the elements at the same place, and of the place `with_index`."""
     of: tuple[Node, ...]
     body: Seen
@@ -55,12 +51,16 @@ class Mapped(Node):
     def inputs(self) -> tuple[Node, ...]:
         return self.of
 
+    @property
+    def seen(self) -> Seen:
+        return self.body
+
     def key(self) -> Hashable:
-        return *super().key(), self.body.key(), self.with_index     # type: ignore[misc]
+        return super().key(), self.body.key(), self.with_index
 
 
-@dataclass(eq=False)
-class Stencil(Node):
+@dataclass(frozen=True, eq=False)
+class Stencil(Operation):
     """The body of the neighbours at `offsets`; `outside` where one of them is none. `apart`: each neighbour is a
     parameter of the body; else one parameter has them all."""
     of: Node
@@ -74,12 +74,16 @@ class Stencil(Node):
     def inputs(self) -> tuple[Node, ...]:
         return self.of, self.outside
 
+    @property
+    def seen(self) -> Seen:
+        return self.body
+
     def key(self) -> Hashable:
-        return *super().key(), self.offsets, self.body.key(), self.apart, self.with_index   # type: ignore[misc]
+        return super().key(), self.offsets, self.body.key(), self.apart, self.with_index
 
 
-@dataclass(eq=False)
-class Zipped(Node):
+@dataclass(frozen=True, eq=False)
+class Zipped(Operation):
     """Tuples of the elements at the same place."""
     of: tuple[Node, ...]
 
@@ -88,10 +92,9 @@ class Zipped(Node):
         return self.of
 
 
-@dataclass(eq=False)
-class Reduced(Node):
-    """All elements reduced to one, by a function of the library (`how`), or by a body, with an identity or for one
-    element at least."""
+@dataclass(frozen=True, eq=False)
+class Whole(Operation):
+    """What is made of a whole array, named `how`, perhaps by a body and its identity."""
     of: Node
     how: str = ""
     body: Seen | None = None
@@ -101,53 +104,83 @@ class Reduced(Node):
     def inputs(self) -> tuple[Node, ...]:
         return (self.of,) if self.identity is None else (self.of, self.identity)
 
+    @property
+    def seen(self) -> Seen | None:
+        return self.body
+
     def key(self) -> Hashable:
-        return *super().key(), self.how, self.body and self.body.key()         # type: ignore[misc]
+        return super().key(), self.how, self.body and self.body.key()
+
+
+class Reduced(Whole):
+    """All elements reduced to one, by a reduction that has a name (bodies.reductions), or by the body, with an identity
+    or for one element at least."""
+
+
+class Changed(Whole):
+    """A sequence made of a sequence: `how` is select, scan, sort, unique or flatten."""
 
 
 @dataclass(eq=False)
-class Changed(Node):
-    """A sequence made of a sequence: `how` is select, prefix_sum, scan, sort, unique or flatten."""
-    of: Node
-    how: str
-    body: Seen | None = None
-    identity: Node | None = None
+class Node:
+    """An array or a value: the operation that gives it, or none, and then its value and the `device` where that lies, ''
+    for a number. `computed`: it had an operation."""
+    shape: Shape
+    kind: Kind
+    operation: Operation | None = None
+    value: Any = None
+    device: str = ""
+    computed: bool = False
 
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.of,) if self.identity is None else (self.of, self.identity)
+    def became(self, value: Any, device: str) -> None:
+        """Let the value take the operation's place. Others may read the node meanwhile: without an operation, it has
+        its value."""
+        self.value, self.device, self.computed = value, device, True
+        if None in self.shape:
+            self.shape = (len(value), *self.shape[1:])
+        self.operation = None
 
-    def key(self) -> Hashable:
-        return *super().key(), self.how, self.body and self.body.key()         # type: ignore[misc]
+
+def leaf(shape: Shape, kind: Kind, value: Any, device: str = "") -> Node:
+    """Return the node of a value that is there."""
+    return Node(shape, kind, None, value, device)
 
 
-def in_order(results: tuple[Node, ...]) -> list[Node]:
-    """Return all nodes that must be computed or given, each behind its inputs."""
-    found: dict[Node, None] = {}
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(results)]
+@dataclass(frozen=True)
+class Step:
+    """A node as it was when it was read, once: somebody else may compute it. `operation` None: it has its value."""
+    node: Node
+    operation: Operation | None
+
+
+def in_order(results: Sequence[Node]) -> list[Step]:
+    """Return all nodes that must be computed or given, each behind what it is computed from."""
+    found: dict[Node, Step] = {}
+    read: dict[Node, Step] = {}
+    stack = list(reversed(results))
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            found[node] = None
-        elif node not in found:
-            stack.append((node, True))
-            stack += [(part, False) for part in reversed(parts(node)) if part not in found]
-    return list(found)
+        node = stack[-1]
+        if node in found:
+            stack.pop()
+            continue
+        step = read.get(node)
+        if step is None:
+            step = read[node] = Step(node, node.operation)
+            stack += [part for part in reversed(parts(step.operation)) if part not in found]
+        else:
+            found[stack.pop()] = step
+    return list(found.values())
 
 
-def parts(node: Node) -> tuple[Node, ...]:
-    """Return what the node is computed from: its inputs, and the arrays that its body sees."""
-    if node.value is not None:
-        return ()
-    return (*node.inputs, *[seen for _, _, seen in captured_arrays(node)])
+def parts(operation: Operation | None) -> tuple[Node, ...]:
+    """Return what is computed from: the inputs, and the arrays that the body sees."""
+    return () if operation is None else (*operation.inputs, *captured_arrays(operation.seen))
 
 
-def captured_arrays(node: Node) -> Iterator[tuple[Seen, str, Node]]:
-    body: Seen | None = getattr(node, "body", None)
-    if body is not None:
-        for seen, text, value in body.captured():
-            if is_lazy(value):
-                yield seen, text, value._nessie_node
+def captured_arrays(body: Seen | None) -> Iterator[Node]:
+    for _, _, value in () if body is None else body.captured():
+        if is_lazy(value):
+            yield value._nessie_node
 
 
 def kind_of_value(node: Node) -> Kind:

@@ -42,10 +42,10 @@ _lock = RLock()
 def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False) -> None:
     """Compute the values of these nodes, in one pass, on the device where they lie, or on a target. Results stay on a
     device where an argument lies, or if they are to `stay`."""
-    wanted = [node for node in dict.fromkeys(results) if node.value is None]
+    order = nodes.in_order(tuple(dict.fromkeys(results)))
+    wanted = [step.node for step in order if step.operation is not None and step.node in set(results)]
     if not wanted:
         return
-    order = nodes.in_order(tuple(wanted))
     target, stays = (target, True) if stay and target else target_of(order, target)
 
     def computed() -> Any:
@@ -53,23 +53,18 @@ def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: boo
         return found.program._call(ENTRY, arguments(order, found.written), {}, target, stay=stays)
     value = computed() if len(order) < DEEP else run_deep(computed)
     for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
-        found = result(one, node)
-        node.device = place_of(found, node.shape, target if stays else HOST)
-        node.value = found
+        found = result(one, node.shape, node.kind)
+        node.became(found, place_of(found, node.shape, target if stays else HOST))
 
 
-def function_of(results: Sequence[nodes.Node]) -> Any:
-    """Return the function of NESL that computes these nodes."""
-    return compiled(nodes.in_order(tuple(results)), results).program[ENTRY]
+def function_of(results: Sequence[nodes.Node]) -> tuple[Any, list[Any]]:
+    """Return the function of NESL that computes these nodes, and what it takes."""
+    order = nodes.in_order(results)
+    found = compiled(order, results)
+    return found.program[ENTRY], arguments(order, found.written)
 
 
-def arguments_of(results: Sequence[nodes.Node]) -> list[Any]:
-    """Return what that function takes."""
-    order = nodes.in_order(tuple(results))
-    return arguments(order, compiled(order, results).written)
-
-
-def compiled(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Compiled:
+def compiled(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Compiled:
     """Return the program of the expression, made now or kept."""
     key = structure(order, results)
     with _lock:
@@ -94,31 +89,31 @@ def program_of(forms: Callable[[], Sequence[syntax.TopLevel]]) -> Program:
     return program
 
 
-def structure(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Hashable:
+def structure(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Hashable:
     """Return what the program of an expression depends on. Of arrays that are given, and of indices, it is which have
     the same shape, not what that is."""
-    number = {node: n for n, node in enumerate(order)}
+    number = {step.node: n for n, step in enumerate(order)}
     shapes: dict[nodes.Shape, int] = {}
-    rows = [("leaf", len(node.shape), node.kind, shapes.setdefault(node.shape, len(shapes)))
-            if node.value is not None else
-            (node.key(), shapes.setdefault(node.shape, len(shapes)) if isinstance(node, nodes.Index) else 0,
-             *[number[part] for part in nodes.parts(node)]) for node in order]
+    rows = [(len(step.node.shape), step.node.kind, step.operation and step.operation.key(),
+             shapes.setdefault(step.node.shape, len(shapes)) if isinstance(step.operation, nodes.Index | None) else 0,
+             *[number[part] for part in nodes.parts(step.operation)]) for step in order]
     return tuple(rows), tuple([number[node] for node in results])
 
 
-def arguments(order: Sequence[nodes.Node], written: Written) -> list[Any]:
+def arguments(order: Sequence[nodes.Step], written: Written) -> list[Any]:
     """Return what the program takes of the nodes and of what their bodies see."""
     captured: dict[int, list[Any]] = {}
 
     def argument(takes: tuple[Any, ...]) -> Any:
         match takes:
             case "leaf", number:
-                return order[number].value
+                return order[number].node.value
             case "length", number, dimension:
-                return order[number].shape[dimension]
+                return order[number].node.shape[dimension]
             case "seen", number, at:
                 if number not in captured:
-                    captured[number] = [value for _, _, value in order[number].body.captured()]
+                    body = order[number].operation.seen
+                    captured[number] = [value for _, _, value in body.captured()]
                 return captured[number][at]
         raise TypeError(takes)
     return [argument(takes) for takes in written.takes]

@@ -17,37 +17,37 @@ from nessie.base.source import NessieError
 Array = np.ndarray[Any, Any]
 
 
-def leaf(value: Any, copy: bool) -> nodes.Leaf:
+def leaf(value: Any, copy: bool) -> nodes.Node:
     """Return the node of a value: a number, NumPy's array of numbers or records, nested lists, nessie.Nested; an array
     on a GPU, which is not copied."""
     if has_interface(value):
         return on_gpu(value)
     match value:
         case bool() | np.bool_():
-            return nodes.Leaf((), BOOL, value=bool(value))
+            return nodes.leaf((), BOOL, bool(value))
         case int() | np.integer():
-            return nodes.Leaf((), INT, value=int(value))
+            return nodes.leaf((), INT, int(value))
         case float() | np.floating():
-            return nodes.Leaf((), FLOAT, value=float(value))
+            return nodes.leaf((), FLOAT, float(value))
         case Nested():
             place = GPU if has_interface(value.content) else HOST
-            return nodes.Leaf((len(value),), Rows(kind_of_column(value.content)), value=value, device=place)
+            return nodes.leaf((len(value),), Rows(kind_of_column(value.content)), value, place)
         case Tuples():
-            return nodes.Leaf((len(value),), kind_of_column(value), value=value, device=HOST)
+            return nodes.leaf((len(value),), kind_of_column(value), value, HOST)
     array = as_array(value)
     if array.ndim == 0:
         return leaf(array.item(), copy)
     kind = kind_of_dtype(array)
     array = np.array(array, order="C") if copy or not array.flags.c_contiguous else array.view()
     array.flags.writeable = False               # an array never changes
-    return nodes.Leaf(array.shape, kind, value=array, device=HOST)
+    return nodes.leaf(array.shape, kind, array, HOST)
 
 
-def on_gpu(value: Any) -> nodes.Leaf:
+def on_gpu(value: Any) -> nodes.Node:
     """Return the node of an array that lies on a GPU."""
     interface = value.__cuda_array_interface__
     kind = kind_of_dtype(np.empty(0, np.dtype(interface["typestr"])))
-    return nodes.Leaf(tuple(interface["shape"]), kind, value=value, device=GPU)
+    return nodes.leaf(tuple(interface["shape"]), kind, value, GPU)
 
 
 def is_of_others(value: Any) -> bool:
@@ -102,7 +102,7 @@ def kind_of_column(column: Any) -> Kind:
     return kind_of_dtype(column)
 
 
-def nested(rows: Any) -> nodes.Leaf:
+def nested(rows: Any) -> nodes.Node:
     """Return the node of rows of any lengths."""
     if isinstance(rows, Nested):
         return leaf(rows, False)
@@ -132,23 +132,23 @@ def rows_of_rows(rows: Any, levels: int) -> Nested:
     return Nested(offsets, content)
 
 
-def result(value: Any, node: nodes.Node) -> Any:
-    """Return what a call gives as the node's value: an array of its shape, read-only."""
-    if not node.shape:
+def result(value: Any, shape: nodes.Shape, kind: Kind) -> Any:
+    """Return what a call gives as a node's value: an array of the shape, read-only."""
+    if not shape:
         return value
     content = value
-    for _ in node.shape[1:]:
+    for _ in shape[1:]:
         content = content.content
-    if isinstance(node.kind, Items):
-        content = grouped(content.columns if isinstance(content, Tuples) else (content,), node.kind)
-        if len(node.shape) > 1:
+    if isinstance(kind, Items):
+        content = grouped(content.columns if isinstance(content, Tuples) else (content,), kind)
+        if len(shape) > 1:
             content = records(content)
     if isinstance(content, DeviceArray):
-        known = tuple([length for length in node.shape if length is not None])
-        return content.reshape(known) if len(known) == len(node.shape) else content
+        known = tuple([length for length in shape if length is not None])
+        return content.reshape(known) if len(known) == len(shape) else content
     if isinstance(content, np.ndarray):
-        if len(node.shape) > 1:
-            content = content.reshape(node.shape)
+        if len(shape) > 1:
+            content = content.reshape(shape)
         content.flags.writeable = False
     return content
 

@@ -32,11 +32,11 @@ class Written:
 class Writer:
     """Writes the nodes of one expression. `held` has the name of each that is bound."""
 
-    def __init__(self, order: Sequence[nodes.Node]) -> None:
+    def __init__(self, order: Sequence[nodes.Step]) -> None:
         self.module = Module()
         self.fresh = self.module.fresh
         self.order = order
-        self.number = {node: n for n, node in enumerate(order)}
+        self.number = {step.node: n for n, step in enumerate(order)}
         self.held: dict[nodes.Node, Held] = {}
         self.like: dict[nodes.Shape, Held] = {}         # an array for each shape, whose lengths all others have
         self.bindings: list[syntax.Binding] = []
@@ -44,12 +44,11 @@ class Writer:
         self.parameters: dict[str, Kind] = {}
 
     def written(self, results: Sequence[nodes.Node]) -> Written:
-        for node in self.order:
-            if node.value is not None:
-                self.hold(node, self.parameter("a", nodes.kind_of_value(node), ("leaf", self.number[node])))
+        for node in [step.node for step in self.order if step.operation is None]:
+            self.hold(node, self.parameter("a", nodes.kind_of_value(node), ("leaf", self.number[node])))
         self.bring_together()
-        for node in self.order:
-            self.node(node)
+        for step in self.order:
+            self.step(step)
         body = together([name(self.bound(node).name) for node in results])
         if self.bindings:
             body = syntax.Let(tuple(self.bindings), body)
@@ -70,33 +69,34 @@ class Writer:
             if len(arrays) > 1:
                 self.bind(operations.each(arrays, lambda elements, at: number(0), self.fresh))
 
-    def node(self, node: nodes.Node) -> None:
+    def step(self, step: nodes.Step) -> None:
         """Bind the node, if it is not made where it is used."""
-        if node.value is not None:
+        node = step.node
+        if step.operation is None:
             return
-        self.capture(node)
-        if not isinstance(node, nodes.Index | nodes.Zipped):
-            self.hold(node, self.bind(self.computed(node)))
+        self.capture(node, step.operation.seen)
+        if not isinstance(step.operation, nodes.Index | nodes.Zipped):
+            self.hold(node, self.bind(self.computed(node, step.operation)))
 
-    def computed(self, node: nodes.Node) -> syntax.Exp:
-        match node:
+    def computed(self, node: nodes.Node, operation: nodes.Operation) -> syntax.Exp:
+        match operation:
             case nodes.Mapped(of=of, body=body, with_index=with_index):
                 return operations.mapped([self.operand(one) for one in of], self.body(body), with_index, self.fresh,
                                          self.like.get(node.shape))
             case nodes.Stencil():
-                return self.stencil(node)
+                return self.stencil(node, operation)
             case nodes.Reduced(of=of, how=how, body=None):
                 return reductions.reduced_by_name(how, operations.flat(self.bound(of)), self.fresh).exp
             case nodes.Reduced(of=of, body=Seen() as body, identity=identity):
                 return reductions.reduced(self.body(body), operations.flat(self.bound(of)), node.kind,
                                           self.made(identity), self.fresh)
             case nodes.Changed():
-                return self.changed(node)
-        raise TypeError(node)
+                return self.changed(node, operation)
+        raise TypeError(operation)
 
-    def changed(self, node: nodes.Changed) -> syntax.Exp:
-        held = self.bound(node.of)
-        match node.how, node.body:
+    def changed(self, node: nodes.Node, operation: nodes.Changed) -> syntax.Exp:
+        held = self.bound(operation.of)
+        match operation.how, operation.body:
             case "flatten", _:
                 return operations.flattened(held)
             case "unique", _:
@@ -107,36 +107,42 @@ class Writer:
                 asked, made = Statements(self.module, test), self.body(test)
                 return operations.selected(lambda x: asked.true(made([x]), test.written.tree), held, self.fresh)
             case "scan", Seen() as body:
-                identity = self.made(node.identity)
+                identity = self.made(operation.identity)
                 assert identity is not None
                 return reductions.scanned(self.body(body), operations.flat(held), node.kind, identity, self.fresh)
-        raise TypeError(node.how)
+        raise TypeError(operation.how)
 
-    def stencil(self, node: nodes.Stencil) -> syntax.Exp:
-        whole = node.of in self.held or not isinstance(node.of, nodes.Zipped)
-        parts = [self.bound(part) for part in ([node.of] if whole else node.of.inputs)]
-        outside = self.made(node.outside)
+    def stencil(self, node: nodes.Node, operation: nodes.Stencil) -> syntax.Exp:
+        of = self.operation(operation.of)
+        zipped = isinstance(of, nodes.Zipped) and operation.of not in self.held
+        parts = [self.bound(part) for part in (of.inputs if of is not None and zipped else [operation.of])]
+        outside = self.made(operation.outside)
         assert outside is not None
 
         def body(neighbours: Mapping[Offset, Made], at: Made) -> Made:
-            if node.apart:
-                return self.body(node.body)([*neighbours.values(), *([at] if node.with_index else [])])
-            first, *more = node.body.parameters
+            if operation.apart:
+                given = [*neighbours.values(), *([at] if operation.with_index else [])]
+                return self.body(operation.body)(given)
+            first, *more = operation.body.parameters
             env: dict[str, Value] = {first: Window(neighbours), **dict.fromkeys(more, at)}
-            return Statements(self.module, node.body).body(env)
-        return operations.stencil(parts, node.offsets, outside, node.kind, body, self.fresh)
+            return Statements(self.module, operation.body).body(env)
+        return operations.stencil(parts, operation.offsets, outside, node.kind, body, self.fresh)
 
     # Names --------------------------------------------------------------------------------------
 
     def hold(self, node: nodes.Node, by: str) -> None:
         self.held[node] = Held(by, node.kind, len(node.shape))
 
+    def operation(self, node: nodes.Node) -> nodes.Operation | None:
+        return self.order[self.number[node]].operation
+
     def operand(self, node: nodes.Node) -> Operand:
         """What is gone through for the node."""
         if node in self.held:
             return self.held[node]
-        if isinstance(node, nodes.Zipped):
-            return Together(tuple([self.operand(part) for part in node.of]))
+        operation = self.operation(node)
+        if isinstance(operation, nodes.Zipped):
+            return Together(tuple([self.operand(part) for part in operation.of]))
         like = self.like.get(node.shape)
         return Places(tuple([None if like else self.length(node, dimension) for dimension in range(len(node.shape))]))
 
@@ -152,8 +158,9 @@ class Writer:
 
     def length(self, node: nodes.Node, dimension: int) -> syntax.Exp:
         """The length of a dimension of an index, which is a parameter: indices of one shape have the same ones."""
-        first = next(one for one in self.order if isinstance(one, nodes.Index) and one.shape == node.shape)
-        key = ("length", self.number[first], dimension)
+        first = next(number for number, step in enumerate(self.order)
+                     if isinstance(step.operation, nodes.Index) and step.node.shape == node.shape)
+        key = ("length", first, dimension)
         return name(self.takes.get(key) or self.parameter("n", INT, key))
 
     def parameter(self, hint: str, kind: Kind, takes: tuple[Any, ...]) -> str:
@@ -175,9 +182,8 @@ class Writer:
             return Made(function.called([one.exp for one in given]), function.gives)
         return made
 
-    def capture(self, node: nodes.Node) -> None:
+    def capture(self, node: nodes.Node, body: Seen | None) -> None:
         """Let the body know what it sees outside: arrays of the graph, and parameters."""
-        body: Seen | None = getattr(node, "body", None)
         for at, (seen, text, value) in enumerate(body.captured() if body is not None else ()):
             if is_lazy(value):
                 made = self.bound(value._nessie_node).whole
@@ -187,6 +193,6 @@ class Writer:
             self.module.capture(seen, text, made)
 
 
-def write(order: Sequence[nodes.Node], results: Sequence[nodes.Node]) -> Written:
+def write(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Written:
     """Return the program of an expression, whose nodes are in `order` (nodes.in_order)."""
     return Writer(order).written(results)

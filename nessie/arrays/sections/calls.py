@@ -49,7 +49,8 @@ class HostSection:
             seen = see(self.function)
             given = [argument if isinstance(argument, bool | int | float | np.generic) else
                      asarray(argument).evaluate() for argument in arguments]
-            target, stays = target_of([one._nessie_node for one in given if isinstance(one, Array)], target)
+            order = nodes.in_order([one._nessie_node for one in given if isinstance(one, Array)])
+            target, stays = target_of(order, target)
             kinds = tuple([grid_of(one) for one in given])
             compiled = self.compiled(seen, kinds)
             outside = [value for _, _, value in seen.captured()]
@@ -107,10 +108,8 @@ def converted(value: Any, kind: Kind, target: str) -> Any:
             for _ in range(rank - 1):
                 inner = inner[0] if len(inner) else []
                 lengths.append(len(inner))
-            node = nodes.Leaf(tuple(lengths), element)
-            node.value = values.result(value, node)
-            node.device = place_of(node.value, node.shape, target)
-            return Array(node)
+            found = values.result(value, tuple(lengths), element)
+            return Array(nodes.leaf(tuple(lengths), element, found, place_of(found, tuple(lengths), target)))
         case Items(items):
             return tuple([converted(one, of, target) for one, of in zip(values.parts(value, items), items)])
     return value
