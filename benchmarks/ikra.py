@@ -36,7 +36,7 @@ from suite.report import mean, milliseconds  # noqa: E402
 
 import nessie  # noqa: E402
 from nessie.api import program as programs  # noqa: E402
-from nessie.arrays import nodes, running, sections  # noqa: E402
+from nessie.arrays import nodes, running  # noqa: E402
 from nessie.arrays.array import Array  # noqa: E402
 from nessie.running.targets import Target  # noqa: E402
 
@@ -118,13 +118,13 @@ class Edition:
         before = running._kept, Array.__init__
         running._kept = self.kept
         if not self.fused:
-            running.Program = sections.Program = NotFused       # type: ignore[misc]
+            running.Program = NotFused                          # type: ignore[misc]
             Array.__init__ = at_once                            # type: ignore[method-assign]
         try:
             yield
         finally:
             running._kept, Array.__init__ = before              # type: ignore[method-assign]
-            running.Program = sections.Program = programs.Program       # type: ignore[misc]
+            running.Program = programs.Program                  # type: ignore[misc]
 
 
 def at_once(array: Array, node: nodes.Node) -> None:

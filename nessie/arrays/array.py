@@ -14,7 +14,7 @@ from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.expressions import Window
 from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
-from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see
+from nessie.arrays.bodies.outside import KINDS, Seen, is_lazy, kind_of, see
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name
 from nessie.base.source import NessieError
@@ -45,8 +45,10 @@ class Array:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of its elements; of tuples, the one of records; of rows, that of their elements."""
-        value = self._nessie_node.value
-        return value.dtype if isinstance(value, np.ndarray) else dtype_of(self._nessie_node.kind)
+        node = self._nessie_node
+        if isinstance(node.operation, nodes.Narrowed):
+            return node.operation.dtype
+        return node.value.dtype if isinstance(node.value, np.ndarray) else dtype_of(node.kind)
 
     @property
     def size(self) -> int:
@@ -197,15 +199,23 @@ class Array:
 
     # Operations with bodies ---------------------------------------------------------------------
 
-    def map(self, function: Callable[..., Any], *, with_index: bool = False) -> Array:
-        """What the function makes of each element, and of its place `with_index`: an int, or a tuple of ints."""
-        return self.combine(function, with_index=with_index)
+    def map(self, function: Callable[..., Any], *, with_index: bool = False, dtype: Any = None) -> Array:
+        """What the function makes of each element, and of its place `with_index`: an int, or a tuple of ints. `dtype`:
+        that of the result, as astype makes it."""
+        return self.combine(function, with_index=with_index, dtype=dtype)
 
-    def combine(self, *others: Any, with_index: bool = False) -> Array:
+    def combine(self, *others: Any, with_index: bool = False, dtype: Any = None) -> Array:
         """What the function, which comes last, makes of the elements at the same place of this array and the others."""
         *arrays, function = others
         with as_nessie_errors():
-            return combined("combine", [self, *arrays], see(function, len(arrays) + 1 + with_index), with_index)
+            made = combined("combine", [self, *arrays], see(function, len(arrays) + 1 + with_index), with_index)
+            return made if dtype is None else narrower(made, dtype)
+
+    def astype(self, dtype: Any) -> Array:
+        """The elements in this dtype. A narrow one takes as much memory as it says, and is computed before what is made
+        of it; an int beyond its range is an error."""
+        with as_nessie_errors():
+            return narrower(self, dtype)
 
     def zip(self, *others: Any) -> Array:
         """Tuples of the elements at the same place."""
@@ -214,12 +224,14 @@ class Array:
             shape = same_shape("zip", of)
             return Array(nodes.Node(shape, Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of))))
 
-    def stencil(self, offsets: Any, outside: Any, function: Callable[..., Any], *, with_index: bool = False) -> Array:
+    def stencil(self, offsets: Any, outside: Any, function: Callable[..., Any], *, with_index: bool = False,
+                dtype: Any = None) -> Array:
         """What the function makes of the neighbours of each element, which lie at the offsets: v[-1], or v[0, 1] of two
         dimensions. It takes them as one, or as so many parameters. Where one of them is no element of the array, the
         result is `outside`."""
         with as_nessie_errors():
-            return stencil(self._nessie_node, offsets, outside, see(function), with_index)
+            made = stencil(self._nessie_node, offsets, outside, see(function), with_index)
+            return made if dtype is None else narrower(made, dtype)
 
     def reduce(self, function: Callable[..., Any], identity: Any = None) -> Array:
         """All elements reduced to one by an associative function: operator.add, max, a lambda of two. Of no elements,
@@ -308,7 +320,14 @@ class Array:
             raise NessieError(f"{what}: this array is computed, and there is no expression left",
                               hint="ask before it is converted or evaluated")
         with as_nessie_errors():
-            return running.function_of([self._nessie_node])
+            running.settle([self._wide])
+            return running.function_of([self._wide])
+
+    @property
+    def _wide(self) -> nodes.Node:
+        """What an expression computes, before it is narrowed."""
+        operation = self._nessie_node.operation
+        return operation.of if isinstance(operation, nodes.Narrowed) else self._nessie_node
 
     # Reductions ---------------------------------------------------------------------------------
 
@@ -382,7 +401,8 @@ def nest(rows: Any) -> Array:
         return Array(values.nested(rows))
 
 
-def pnew(shape: int | Iterable[int], function: Callable[..., Any], device: str | None = None) -> Array:
+def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any = None,
+         device: str | None = None) -> Array:
     """The array of this shape whose elements the function makes of their places: ints, or tuples of ints. It is
     computed, and stays, on a device if one is given."""
     with as_nessie_errors():
@@ -390,7 +410,8 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], device: str |
         if not 1 <= len(lengths) <= MOST_DIMENSIONS or min(lengths) < 0:
             raise NessieError(f"the shape {lengths} is that of no array",
                               hint=f"an array has 1 to {MOST_DIMENSIONS} dimensions, none negative")
-        return combined("pnew", [Array(index_of(lengths, device))], see(function, 1), False)
+        made = combined("pnew", [Array(index_of(lengths, device))], see(function, 1), False)
+        return made if dtype is None else narrower(made, dtype)
 
 
 def evaluate(*arrays: Array, target: str | None = None) -> tuple[Array, ...]:
@@ -409,6 +430,30 @@ def checked(leaf: nodes.Node) -> Array:
     if len(leaf.shape) > MOST_DIMENSIONS:
         raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this has {len(leaf.shape)}")
     return Array(leaf)
+
+
+def narrower(array: Array, dtype: Any) -> Array:
+    """The elements in this dtype."""
+    node, wanted = array._nessie_node, np.dtype(dtype)
+    kind = KINDS.get(wanted.kind)
+    if kind is None or (wanted.kind == "u" and wanted.itemsize == 8) or wanted.itemsize > 8:
+        raise NessieError(f"dtype={wanted} is no type of an array's elements", hint="int8 to int64, uint8 to uint32, "
+                          "float16, float32, float64 and bool are")
+    if not is_number(node.kind) or (node.kind == FLOAT and kind != FLOAT):
+        raise NessieError(f"dtype={wanted}: the elements are {shown(node.kind)}",
+                          hint="int(x) makes ints of floats, x != 0 truth values" if node.kind == FLOAT else "")
+    if array.dtype == wanted:
+        return array
+    if kind != node.kind:
+        array = array.map(TO_KIND[kind])
+    if wanted == dtype_of(kind):
+        return array
+    node = array._nessie_node
+    body = node.operation.seen if node.operation is not None else None
+    return Array(nodes.Node(node.shape, kind, nodes.Narrowed(node, wanted, body)))
+
+
+TO_KIND: dict[str, Callable[[Any], Any]] = {BOOL: lambda x: bool(x), INT: lambda x: int(x), FLOAT: lambda x: float(x)}
 
 
 # What operations check at the call --------------------------------------------------------------

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, rows_of
 from nessie.arrays.bodies.outside import Seen, is_lazy
 from nessie.base.records import dataclass
@@ -119,6 +121,19 @@ class Reduced(Whole):
 
 class Changed(Whole):
     """A sequence made of a sequence: `how` is select, scan, sort, unique or flatten."""
+
+
+@dataclass(frozen=True, eq=False)
+class Narrowed(Operation):
+    """The elements as those of a narrower dtype. It is computed by itself, before what is made of it; errors are told
+    of the body that made the elements."""
+    of: Node
+    dtype: np.dtype[Any]
+    body: Seen | None
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.of,)
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes
 from nessie.arrays.devices import HOST, place_of, target_of
-from nessie.arrays.values import result
+from nessie.arrays.values import narrowed, result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
 from nessie.base.system.deep import run_deep
@@ -42,6 +42,7 @@ _lock = RLock()
 def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False) -> None:
     """Compute the values of these nodes, in one pass, on the device where they lie, or on a target. Results stay on a
     device where an argument lies, or if they are to `stay`."""
+    settle(results, target)
     order = nodes.in_order(tuple(dict.fromkeys(results)))
     wanted = [step.node for step in order if step.operation is not None and step.node in set(results)]
     if not wanted:
@@ -55,6 +56,14 @@ def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: boo
     for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
         found = result(one, node.shape, node.kind)
         node.became(found, place_of(found, node.shape, target if stays else HOST))
+
+
+def settle(results: Sequence[nodes.Node], target: str | None = None) -> None:
+    """Compute what is narrowed, each before what is made of it, in the computer's memory."""
+    for step in nodes.in_order(results):
+        if isinstance(step.operation, nodes.Narrowed):
+            evaluate([step.operation.of], target)
+            step.node.became(narrowed(step.operation), HOST if step.node.shape else "")
 
 
 def function_of(results: Sequence[nodes.Node]) -> tuple[Any, list[Any]]:

@@ -10,7 +10,7 @@ from nessie.api.values.device import DeviceArray, has_interface
 from nessie.api.values.sequences import Nested, Tuples, on_host
 from nessie.arrays import nodes
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
-from nessie.arrays.bodies.outside import KINDS, describe
+from nessie.arrays.bodies.outside import KINDS, Seen, describe
 from nessie.arrays.devices import GPU, HOST
 from nessie.base.source import NessieError
 
@@ -151,6 +151,29 @@ def result(value: Any, shape: nodes.Shape, kind: Kind) -> Any:
             content = content.reshape(shape)
         content.flags.writeable = False
     return content
+
+
+def narrowed(operation: nodes.Narrowed) -> Any:
+    """Return the elements of what is narrowed in its dtype, each in its range."""
+    wide, dtype = np.asarray(fetched(operation.of)), operation.dtype
+    if dtype.kind in "iu":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        beyond = (wide < least) | (wide > most) if wide.size and (wide.min() < least or wide.max() > most) else None
+        if beyond is not None:
+            first = np.unravel_index(np.argmax(beyond), wide.shape)
+            raise NessieError(f"{wide[first]} is no {dtype}: the least is {least}, the greatest {most}",
+                              *places_of(operation.body, "".join([f"[{i}]" for i in first])))
+    with np.errstate(over="ignore"):
+        found = wide.astype(dtype)
+    if not operation.of.shape:
+        return found.item()
+    found.flags.writeable = False
+    return found
+
+
+def places_of(body: Seen | None, element: str) -> list[tuple[Any, str]]:
+    """Where a body stands, for an error at this element."""
+    return [(body.written.span(body.written.tree), f"at element {element}")] if body is not None else []
 
 
 def parts(value: Any, items: Sequence[Kind]) -> list[Any]:

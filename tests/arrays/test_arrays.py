@@ -343,11 +343,15 @@ def test_neighbours_of_zipped_arrays() -> None:
 
 @each_target
 def test_items_by_computed_indices(target: str) -> None:
-    """They are chosen, not read from memory: one kernel. An index beyond the tuple is an error."""
+    """They are chosen, not read from memory: one kernel, in a branch, too. An index beyond the tuple is an error."""
     a = numbers((20,)) % 3
+    within = nessie.array(a).stencil([-1, 0], 9, lambda v, i: (v[0], i)[v[-1] % 2], with_index=True)
+    assert str(within.kernels()).count(" = run K") == 1
+    same(within, np.array([9, *[(a[i], i)[a[i - 1] % 2] for i in range(1, 20)]]), target)
     found = nessie.array(a).map(lambda x, i: (x, i, x * i)[x] + (i, x, 7)[-x - 1], with_index=True)
     assert str(found.kernels()).count(" = run K") == 1
     same(found, np.array([(x, i, x * i)[x] + (i, x, 7)[-x - 1] for i, x in enumerate(a.tolist())]), target)
     for index in (3, -4):
-        with pytest.raises(nessie.NessieError, match="out of bounds"):
+        with pytest.raises(nessie.NessieError, match="this tuple has 3 items") as error:
             nessie.array([0, index]).map(lambda x: (1, 2, 3)[x]).evaluate(target)
+        assert "lambda x: (1, 2, 3)[x]" in str(error.value)

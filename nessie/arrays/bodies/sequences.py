@@ -106,11 +106,13 @@ class Sequences(Expressions):
             self.refuse(index, f"an index is an int, and this is {shown(at.kind)}")
         items, i, k = [self.fresh("item") for _ in range(count)], self.fresh("i"), self.fresh("k")
         from_end = syntax.If(binary("<", name(i), number(0)), binary("+", name(i), number(count)), name(i))
-        checked = syntax.Index(syntax.Range(number(0), number(count), None), from_end, span=self.span(node))
+        there = binary("and", binary("<=", number(0), name(k)), binary("<", name(k), number(count)))
+        message = syntax.String(f"this tuple has {count} items: there is none at this index")
         chosen: syntax.Exp = name(items[-1])
         for n in reversed(range(count - 1)):
             chosen = syntax.If(binary("==", name(k), number(n)), name(items[n]), chosen)
-        return Made(let(items, made.exp, let([i], at.exp, let([k], checked, chosen))), made.kind.items[0])
+        checked = call("_check", there, message, chosen, span=self.span(node))
+        return Made(let(items, made.exp, let([i], at.exp, let([k], from_end, checked))), made.kind.items[0])
 
     def neighbour(self, node: ast.expr, window: Window, indices: list[ast.expr]) -> Made:
         """v[-1, 0] or v[-1][0]: what lies there, seen from the middle."""
