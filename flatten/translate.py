@@ -14,6 +14,7 @@ from nessie.flatten.rules.building import chained, literal
 from nessie.flatten.rules.conditionals import conditional
 from nessie.flatten.rules.each import apply_to_each, reduce_each
 from nessie.flatten.rules.effects import effect, is_effect
+from nessie.flatten.rules.lengths import part
 from nessie.flatten.rules.sequences import RULES
 from nessie.flatten.threads.thread import PURE_SEQUENCE
 from nessie.flatten.translator import Translator, Values, both, let_value, pure, pure_on_values
@@ -35,7 +36,7 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
         whole = t.value(exp.arguments[0], env, domain, hint)
         return compacted(t.emitter, whole, exp.type, domain, hint)
     if t.purity.pure(exp):
-        return pure(t, exp, env, domain, hint)
+        return part(t, exp, env, domain) or pure(t, exp, env, domain, hint)
     match exp:
         case mono.Let():
             return lets(t, exp, env, domain, hint)

@@ -1,4 +1,4 @@
-"""Checks the lengths of ranges and of `dist`: not negative, and no larger than sizes can be.
+"""Checks the lengths of ranges, of `dist` and of `subseq`: not negative, and no larger than sizes can be.
 
 A length that is a step polynomial of the index is least at an end or beside a place, so the host checks it, and the
 space of its elements is closed. The host also checks a length that does not depend on the element; its space is
@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from nessie.base.source import Origin
 from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import ANY, BOUNDED, COUNTED, DOUBLED, FACTOR, SIZE, Range, exactly, meet
-from nessie.flatten.translator import Translator
+from nessie.flatten.threads.thread import SUBSEQ, thread
+from nessie.flatten.translator import Translator, Values
 from nessie.flatten.values.closed import (
     TOO_MANY_ROWS,
     doubles_everywhere,
@@ -20,11 +21,11 @@ from nessie.flatten.values.closed import (
     terms_of,
 )
 from nessie.flatten.values.contexts import Context, where_some
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, minus, op, plus
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.rows import in_row
 from nessie.flatten.values.spaces import length_form, on_host
-from nessie.flatten.values.values import Scalar, exp_of, pull
+from nessie.flatten.values.values import Scalar, SeqTerm, Value, delayed, exp_of, pull, seq_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import name as named
@@ -50,6 +51,43 @@ def regular(t: Translator, domain: Domain, length_at: LengthAt, message: str, ex
     if checked_form(emitter, domain, length_at, message, exp.origin) is None:
         return None
     return Scalar(domain, "int", lambda at, c: length_at(at, c))
+
+
+def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | None:
+    """Return subseq(v, start, end) over the domain where the host checks that its length, a step polynomial of the
+    index, is not negative; None where more is in doubt, of the bounds or of what they are computed from."""
+    emitter, last = t.emitter, exp
+    while isinstance(last, mono.Let):
+        last = last.body
+    if domain is HOST or not isinstance(last, mono.Prim) or last.name != "subseq":
+        return None
+    while isinstance(exp, mono.Let):
+        env = {**env, exp.name: unstored(emitter, exp.value, env, domain)}
+        exp = exp.body
+
+    def bounds(at: At, context: Context) -> tuple[SeqTerm, ir.Exp, ir.Exp]:
+        sequence, start, end = [thread(part, env, domain, at, context) for part in last.arguments]
+        return seq_of(sequence), exp_of(start), exp_of(end)
+
+    def term_at(at: At, context: Context) -> SeqTerm:
+        sequence, start, end = bounds(at, context)
+        length = minus(end, start)
+        context.note(length, lambda: SIZE)
+        return SeqTerm(plus(sequence.start, start), length, sequence.leaves)
+
+    trial = Context(emitter, domain)
+    sequence, start, end = bounds(domain.here(), trial)
+    within = op("and", op("<=", ZERO, start), op("<=", end, sequence.length))
+    if trial.failing or not holds(trial.ranges, within) or holds(trial.ranges, op("<=", start, end)) or \
+            checked_form(emitter, domain, lambda at, c: minus(*bounds(at, c)[:0:-1]), SUBSEQ, last.origin) is None:
+        return None
+    return delayed(domain, term_at, term_at(domain.here(), Context(emitter, domain)))
+
+
+def unstored(emitter: Emitter, exp: mono.Exp, env: Values, domain: Domain) -> Value:
+    """Return the value of a pure expression over the domain, computed where it is used."""
+    shape = thread(exp, env, domain, domain.here(), Context(emitter, domain))
+    return delayed(domain, lambda at, context: thread(exp, env, domain, at, context), shape)
 
 
 def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message: str, origin: Origin) -> Steps | None:

@@ -41,6 +41,7 @@ from nessie.mono.walk import is_constant
 Environment = Mapping[str, "Value | Term"]
 PURE_SEQUENCE = ("length", "elt", "subseq", "resized")
 OUT_OF_BOUNDS = "Sequence reference (a[i]) out of bounds."
+SUBSEQ = "Bounds error for function SUBSEQ."
 
 
 class Purity:
@@ -187,7 +188,7 @@ def subseq(terms: list[Term], context: Context, origin: Origin) -> Term:
     start, end = (context.let(exp_of(term), hint) for term, hint in zip(terms[1:], ("from", "to")))
     within = op("and", op("and", op("<=", ZERO, start), op("<=", start, end)), op("<=", end, sequence.length))
     return context.guard(within, lambda inner: SeqTerm(plus(sequence.start, start), minus(end, start), sequence.leaves),
-                         "Bounds error for function SUBSEQ.", origin)
+                         SUBSEQ, origin)
 
 
 BOUNDS = {"elt": elt, "subseq": subseq}

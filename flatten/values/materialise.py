@@ -216,9 +216,7 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
     of a window, for an int that is a step polynomial of a few indices and sizes, and for a length that bounds give."""
     if context.failing:
         return False
-    if is_window(exp, domain, context):
-        return True
-    if is_start(exp, context):
+    if is_window(exp, domain, context) or is_start(exp, context) or is_length(exp, context):
         return True
     if parts_up_to(exp, LIGHT) > LIGHT:
         return False
@@ -228,8 +226,7 @@ def is_light(exp: ir.Exp, base: str, domain: Domain, context: Context) -> bool:
         return False
     if context.noted(exp) is not None:
         return True
-    assert context.domain is not None
-    known = {*context.domain.params, *context.emitter.types}
+    known = known_at(context)
     return not scope.arrays_read(exp) and (
         known.issuperset(names(context.ranges.form(exp))) or has_step_form(context.ranges, exp, known))
 
@@ -244,6 +241,19 @@ def is_start(exp: ir.Exp, context: Context) -> bool:
     start = context.ranges.defined(exp)
     return (isinstance(start, ir.Op) and start.op == "*" and context.noted(start) is not None
             and not scope.arrays_read(start) and parts_up_to(context.close(exp), BOUND) <= BOUND)
+
+
+def is_length(exp: ir.Exp, context: Context) -> bool:
+    """Is it the length of a part whose lengths are a formula?"""
+    return (context.noted(exp) is not None and not scope.arrays_read(exp)
+            and parts_up_to(context.close(exp), BOUND) <= BOUND
+            and has_step_form(context.ranges, exp, known_at(context)))
+
+
+def known_at(context: Context) -> set[str]:
+    """Return the names of indices and of the host."""
+    assert context.domain is not None
+    return {*context.domain.params, *context.emitter.types}
 
 
 def is_window(exp: ir.Exp, domain: Domain, context: Context) -> bool:

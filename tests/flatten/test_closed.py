@@ -129,6 +129,11 @@ DENSE = {
     "prefixes": ("v", "[int] -> [int]", "{sum(take(v, i)) : i in [0:#v]}", ([3, 1, 2],)),
     "a band": ("(v, b)", "([int], int) -> [int]",
                "let n = #v in {sum({v[j] : j in [max(0, i-b):min(n, i+b+1)]}) : i in [0:n]}", ([3, 1, 4, 1, 5], 1)),
+    "a band of parts": ("(v, b)", "([int], int) -> [int]",
+                        "let n = #v in {sum(slice(v, max(0, i-b), min(n, i+b+1))) : i in [0:n]}", ([3, 1, 4, 1, 5], 1)),
+    "deviations in a band": ("(v, b)", "([int], int) -> [int]",
+                             "let n = #v in {let w = subseq(v, max(0, i-b), min(n, i+b+1)); m = max_val(w) in "
+                             "sum({(x - m) * (x - m) : x in w}) : i in [0:n]}", ([3, 1, 4, 1, 5], 1)),
     "windows": ("v", "[int] -> [int]", "{sum(subseq(v, i, i + 3)) : i in [0:#v - 2]}", ([3, 1, 4, 1, 5],)),
     "halves": ("v", "[int] -> [int]", "{sum(take(v, i / 2)) : i in [0:#v]}", ([3, 1, 4, 1, 5],)),
     "squares": ("n", "int -> [int]", "{sum([0:i*i]) : i in [0:n]}", (5,)),
@@ -141,7 +146,8 @@ def test_one_kernel_and_nothing_in_memory(name: str) -> None:
     parameters, type_, body, arguments = DENSE[name]
     program = Compiled(f"function main {parameters if parameters[0] == '(' else f'({parameters})'} : {type_} = {body};")
     fused = program.executable("ilp")
-    assert len(fused.kernels) == (2 if name == "a band" else 1)        # for few rounds, and for more: one of them runs
+    several = {"a band": 2, "a band of parts": 2, "deviations in a band": 3}        # for few rounds, and for more
+    assert len(fused.kernels) == several.get(name, 1)
     assert is_closed(program)
     assert not any(soac_can_fail(bind.soac) for kernel in fused.kernels for bind in kernel.binds)
     assert not isinstance(same(program, *arguments), Failed)
@@ -151,6 +157,8 @@ def test_one_kernel_and_nothing_in_memory(name: str) -> None:
 RETURNED = {
     "triangle": ("n", "int -> [[int]]", "{{i * 10 + j : j in [0:i+1]} : i in [0:n]}", (5,)),
     "prefixes": ("v", "[int] -> [[int]]", "{take(v, i+1) : i in [0:#v]}", ([3, 1, 2],)),
+    "parts": ("(v, b)", "([int], int) -> [[int]]",
+              "let n = #v in {subseq(v, max(0, i-b), min(n, i+b+1)) : i in [0:n]}", ([3, 1, 4, 1], 1)),
     "band": ("(n, b)", "(int, int) -> [[int]]",
              "{{i + j : j in [max(0, i-b):min(n, i+b+1)]} : i in [0:n]}", (6, 1)),
     "powers": ("n", "int -> [[int]]", "{{i + j : j in [0:2^i]} : i in [0:n]}", (5,)),
@@ -165,6 +173,15 @@ RETURNED = {
     "pairs in rows": ("n", "int -> [([int], [(int, int)])]",
                       "{({j : j in [0:i+1]}, {(i, j) : j in [0:2*i]}) : i in [0:n]}", (4,)),
 }
+
+
+@pytest.mark.parametrize("bounds", ["max(0, i-b), min(n, i+b+1)", "min(n, i), min(n, b)", "max(0, b-i), min(n, i)"])
+def test_the_host_checks_parts(bounds: str) -> None:
+    program = Compiled(f"function main(v, b) : ([int], int) -> [int] = "
+                       f"let n = #v in {{sum(subseq(v, {bounds})) : i in [0:n]}};")
+    assert is_closed(program)
+    for arguments in [([], -3), ([5], -3), ([3, 1, 4], -1), ([3, 1, 4], 2), ([3, 1, 4, 1, 5], 9)]:
+        same(program, *arguments)
 
 
 @pytest.mark.parametrize("name", RETURNED)
