@@ -306,10 +306,10 @@ class GpuLauncher(Launcher):
         device.driver.launch(device.functions[step.function], grid, step.arguments(words, counts), threads)
 
     def too_large(self, over: str) -> NessieError:
-        span, kernel = user_span(self.plan.origin), self.plan.name
-        by = f"{kernel}'s mapping does not fit these sizes"
-        return NessieError(f"{by}: {over}", *([(span, "")] if span else []),
-                           hint="nessie explain tells the mapping; --map NAME=none is the walk without one")
+        span = user_span(self.plan.origin)
+        return NessieError(f"the mapping of this kernel does not fit these sizes: {over}",
+                           *([(span, self.plan.name)] if span else []),
+                           hint="explain tells mappings; a name whose mapping is none is walked without one")
 
     def too_long(self, blocks: int) -> Unsupported:
         span = user_span(self.plan.origin)

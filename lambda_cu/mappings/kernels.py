@@ -25,6 +25,7 @@ from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.strategies import mapping_of
 from nessie.lambda_cu.text.soacs import keyword
+from nessie.lambda_cu.typing import require
 
 ORDERED = {ir.Scan: "each of its elements needs those before it", ir.Filter: "where survivors are stored depends on "
            "those before them", ir.Partition: "where elements are stored depends on those before them",
@@ -67,8 +68,8 @@ def in_threads(kernel: ir.Kernel) -> bool:
 
 
 def walk_of(kernel: ir.Kernel) -> Walk | None:
-    """Return how threads walk the kernel's space by its mapping; raise Unmappable where they cannot. None: as they walk
-    any."""
+    """Return how threads walk the kernel's space by its mapping; raise Unmappable, or IllFormed, where they cannot. None:
+    as they walk any."""
     assert kernel.by is not None
     root = root_of(kernel)
     space, sizes = space_of(root)
@@ -100,8 +101,7 @@ def root_of(kernel: ir.Kernel) -> ir.Flat | ir.Uniform:
         raise Unmappable(kernel.by, "rows of its space have lengths of their own, and threads of a mapping go along "
                                     "axes of one length; Levels([warp, lane], Gen) lets owners hold rows")
     total = root.size if isinstance(root, ir.Flat) else root.total
-    if not spaces.keys() <= {root, ir.Flat(total)}:
-        raise Unmappable(kernel.by, "its bindings have several spaces, and a mapping walks one")
+    require(spaces.keys() <= {root, ir.Flat(total)}, "its bindings have several spaces, and a mapping walks one")
     return root
 
 

@@ -26,7 +26,7 @@ def of_file(path: str) -> Iterator[Wish]:
     try:
         content = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as wrong:
-        raise NessieError(f"{path} cannot be read: {wrong}") from None
+        raise NessieError(f"{path} cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
     source, at = Source(path, content), 0
     for line in content.splitlines(keepends=True):
         place = Span(source, at, at + len(line.rstrip()))

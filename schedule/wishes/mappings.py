@@ -96,8 +96,7 @@ def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[N
         return NessieError(f"{wish.first} cannot be computed by a {wish.second} for each segment: {reason.message}",
                            *[*places_of(nodes[:1]), *place_of(wish)])
     text, part = text_of(wish), places.of(reason.part)
-    return NessieError(f"this mapping cannot walk {wish.first}: {reason.message}",
-                       (inside(text, part) if part else text, ""), *places_of(nodes[:1]))
+    return NessieError(reason.message, (inside(text, part) if part else text, ""), *places_of(nodes[:1]))
 
 
 def runs_of(program: ir.Program, results: set[str]) -> list[ir.Run]:

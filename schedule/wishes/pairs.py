@@ -194,7 +194,6 @@ def places_of(nodes: Iterable[Node]) -> Places:
 
 
 def place_of(wish: Wish) -> Places:
-    if wish.place is None:
-        return []
+    place = wish.place or wish.text
     wants = {LEVEL: "you want this level", MAP: "you want this mapping"}
-    return [(wish.place, wants.get(wish.kind, f"you want to {wish.kind} them"))]
+    return [(place, wants.get(wish.kind, f"you want to {wish.kind} them"))] if place is not None else []

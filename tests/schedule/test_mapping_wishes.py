@@ -113,7 +113,7 @@ def test_what_may_not_be_mapped(body: str, type_: str, says: str, tmp_path: Path
     path = written(tmp_path, f"function main(v) = let a = {body}; % map a by FoldAll % in a;\n")
     assert main(["compile", path, "-e", "main", "-t", type_, "--target", "cuda", "--emit", "fused"]) == 1
     told = capsys.readouterr().err
-    assert f"this mapping cannot walk a: {says}" in told or says in told
+    assert says in told
     assert "^^^^^^^" in told and body.strip() in told
 
 
