@@ -68,8 +68,8 @@ def in_threads(kernel: ir.Kernel) -> bool:
 
 
 def walk_of(kernel: ir.Kernel) -> Walk | None:
-    """Return how threads walk the kernel's space by its mapping; raise Unmappable, or IllFormed, where they cannot. None:
-    as they walk any."""
+    """Return how threads walk the kernel's space by its mapping; raise Unmappable, or IllFormed, where they cannot.
+    None: as they walk any."""
     assert kernel.by is not None
     root = root_of(kernel)
     space, sizes = space_of(root)

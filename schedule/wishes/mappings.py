@@ -109,21 +109,23 @@ def runs_of(program: ir.Program, results: set[str]) -> list[ir.Run]:
 def with_mappings(program: ir.Program, wishes: Mapping[str, Wish]) -> ir.Program:
     """The program in which runs that make these names have kernels of their own, with mappings where they can."""
     kernels, names = {kernel.name: kernel for kernel in program.kernels}, Names(k.name for k in program.kernels)
-    made: dict[tuple[str, str, str], ir.Kernel] = {}
+    runs = [s for function in program.functions for s in statements(function.body) if isinstance(s, ir.Run)]
+    made: dict[tuple[str, Wish], ir.Kernel] = {}
+
+    def wish_of(run: ir.Run) -> Wish | None:
+        wish = next((wishes[param.name] for param in run.results if param.name in wishes), None)
+        return wish if wish and refusal(kernels[run.kernel], mapping_of(wish), wish) is None else None
 
     def walked(run: ir.Run) -> ir.Run:
-        wish = next((wishes[param.name] for param in run.results if param.name in wishes), None)
+        wish = wish_of(run)
         if wish is None:
             return run
-        key = run.kernel, wish.kind, wish.second
-        if key not in made:
-            kernel, mapping = kernels[run.kernel], mapping_of(wish)
-            able = refusal(kernel, mapping, wish) is None
-            made[key] = replace(with_mapping(kernel, mapping), name=names.fresh(kernel.name)) if able else kernel
-        return replace(run, kernel=made[key].name)
+        if (run.kernel, wish) not in made:
+            free = run.kernel not in stay and all([run.kernel != kernel.name for kernel in made.values()])
+            name = run.kernel if free else names.fresh(run.kernel)
+            made[run.kernel, wish] = replace(with_mapping(kernels[run.kernel], mapping_of(wish)), name=name)
+        return replace(run, kernel=made[run.kernel, wish].name)
+    stay = kernels.keys() - {run.kernel for run in runs} | {run.kernel for run in runs if wish_of(run) is None}
     functions = tuple([replace(f, body=map_runs(f.body, walked)) for f in program.functions])
-    run = {s.kernel for f in functions for s in statements(f.body) if isinstance(s, ir.Run)}
-    before = {s.kernel for f in program.functions for s in statements(f.body) if isinstance(s, ir.Run)}
-    more = [kernel for kernel in made.values() if kernel.name not in kernels]
-    kept = [kernel for kernel in program.kernels if kernel.name in run or kernel.name not in before]
-    return replace(program, kernels=(*kept, *more), functions=functions)
+    kept = [kernel for kernel in program.kernels if kernel.name in stay]
+    return replace(program, kernels=(*kept, *made.values()), functions=functions)
