@@ -3,13 +3,15 @@
     python benchmarks/sectors.py [NAME...] [--size N] [--save FILE]
 
 Arguments lie on the device, and what is counted is the second run. `moved/asked` is of all loads and stores of global
-memory, but for arrays that are read where data says; `kernel` the same of the kernel that has most; `ways` are those
-of a request to shared memory, of all and of the access that has most, of those with a twentieth of a kernel's;
+memory, but for arrays that are read where data says; `kernel` the same of the kernel that has most, of those that ask
+for a twentieth of it or more; `ways` are those of a request to shared memory, of all and of the access that has most,
+of those with a twentieth of a kernel's; accesses by statements that differ only in numbers count as one;
 `loads` are bytes that loads ask for, for each byte of the arguments. `--save` keeps the rows of other programs.
 """
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +35,7 @@ from nessie.running.counting import counting_program  # noqa: E402
 
 SEED = 1
 WIDTH = 1024                    # of a matrix
-TOLD = 0.05                     # of a kernel's requests to shared memory
+TOLD = 0.05                     # of the bytes that all ask for, and of a kernel's turns in shared memory
 SUMS, SCANS = "{sum(r) : r in m}", "{plus_scan(r) : r in m}"
 TITLES = ("program", "n", "moved/asked", "kernel", "ways", "most", "loads", "launches", "fills", "reads")
 
@@ -142,11 +144,11 @@ def counted(program: Program, size: int) -> list[str]:
     accesses = [a for a in driver.accesses() if a.requests]
     streamed = [a for a in accesses if not a.point.shared and a.point.kind in ("load", "store")
                 and not (program.apart and (a.point.array or "").split("_")[0] == program.apart)]
-    kernels = {a.launched for a in streamed}
-    ratios = [moved(a for a in streamed if a.launched == kernel) for kernel in kernels]
+    kernels = [[a for a in streamed if a.launched == kernel] for kernel in {a.launched for a in streamed}]
+    ratios = [moved(of) for of in kernels if sum(a.asked for a in of) >= TOLD * sum(a.asked for a in streamed)]
     shared = [a for a in accesses if a.point.shared]
-    most = [a.ways / a.requests for a in shared
-            if a.ways >= TOLD * sum(b.ways for b in shared if b.launched == a.launched)]
+    most = [mean(of) for of in alike(shared)
+            if sum(a.ways for a in of) >= TOLD * sum(a.ways for a in shared if a.launched == of[0].launched)]
     bytes_ = sum(map(held, arguments))
     calls = [sum(n for (_, what), n in driver.calls.items() if what == of) for of in ("launches", "fills", "reads")]
     return [program.name, f"{size:,}", *map("{:.2f}".format, (moved(streamed), max(ratios))),
@@ -170,6 +172,14 @@ def moved(accesses: Iterable[Access]) -> float:
     """Bytes for each that is asked for."""
     found = list(accesses)
     return sum(a.moved for a in found) / sum(a.asked for a in found)
+
+
+def alike(shared: Sequence[Access]) -> list[list[Access]]:
+    """Those of one kernel, kind and array whose statements are the same but for numbers: a loop that is written out."""
+    found: dict[tuple[str, ...], list[Access]] = {}
+    for a in shared:
+        found.setdefault((a.launched, a.point.kind, a.point.array, re.sub(r"\d+", "", a.point.code)), []).append(a)
+    return list(found.values())
 
 
 def mean(shared: Sequence[Access]) -> float:
