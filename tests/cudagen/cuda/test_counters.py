@@ -7,6 +7,7 @@ takes at the least. Numbers that tell temporaries apart are left out: they chang
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -269,6 +270,33 @@ def test_rows_of_one_length_are_read_by_neighbours_who_decide_at_the_border_only
     inside, anywhere = read[:2], read[2:]
     assert all(a.lanes == (height - 1) * (width - 1) and a.sectors < 1.15 * a.least_sectors for a in inside)
     assert all(a.lanes == height + width - 1 for a in anywhere)
+
+
+# What data decide ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("array", "words", "banks"), [("held", 4096, 16), ("counters", 256, 32), ("digits", 256, 32)])
+def test_a_sort_of_random_keys_meets_in_banks_no_more_often_than_by_chance(array: str, words: int, banks: int) -> None:
+    """All digits of the keys are drawn. Lanes take one of a tile's slots each, of which a pair of banks gives one at a
+    time, or the counter of one of 256 values."""
+    program = Compiled("function main(v) : [int] -> [int] = sort(v);", target="cudasim").executable("ilp")
+    gpu = counting_device(program)
+    driver = Counting(gpu.driver.points)
+    device = type(gpu)(gpu.built, driver)
+    keys = np.random.default_rng(1).integers(-2 ** 63, 2 ** 63, N)
+    (result,) = device.launch(program.kernels[0].name, [N, device.upload("int", keys)])
+    assert np.array_equal(device.download(result), np.sort(keys))
+    kind = "store" if array == "held" else "atomic"
+    found = [a for a in driver.accesses() if (a.point.kind, a.point.array) == (kind, array)]
+    assert found and not any(a.point.shared is False for a in found)
+    ways = sum(a.ways for a in found) / sum(a.requests for a in found)
+    assert ways == pytest.approx(by_chance(words, banks), rel=0.02)
+
+
+def by_chance(words: int, banks: int) -> float:
+    """Of 32 lanes that each draw a word, how many different ones are in the fullest bank."""
+    drawn = np.random.default_rng(2).integers(0, words, (10_000, 32)).tolist()
+    return float(np.mean([max(Counter([word % banks for word in set(row)]).values()) for row in drawn]))
 
 
 # Skeletons and examples ---------------------------------------------------------------------------
