@@ -30,10 +30,10 @@ from nessie.cudagen.skeletons.kernel import Kernel
 SEGMENTS = "segment_"           # begins the names of what tiles tell each other of carries that restart
 
 
-def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, aside: Aside, others: Sums
+def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, aside: Aside, meanwhile: Sums
                ) -> tuple[Sums, Sums]:
-    """The sums of all items before the thread's, and before the tile's. `others`: what threads hold meanwhile."""
-    inclusive, warps, tile_prefix = sum_up_tile(kernel, code, own, tile, "", aside, others.variables)
+    """The sums of all items before the thread's, and before the tile's. `meanwhile`: what threads hold till then."""
+    inclusive, warps, tile_prefix = sum_up_tile(kernel, code, own, tile, "", aside, meanwhile.variables)
     code.note("what comes before this thread's items: the tiles before, then the warps before, then the lanes before")
     before = sums(kernel, code, inclusive, "before")
     fold_warps(kernel, code, before, warps, op("/", THREAD, integer(WARP)))
@@ -50,9 +50,9 @@ def before_run(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, aside: As
 
 
 def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, published: str, aside: Aside,
-                others: Sequence[Variable] = ()) -> tuple[Sums, Parked, Parked]:
-    """Publishes what the tile comes to; threads hold `others` meanwhile. Gives what the warp's runs up to the thread's come to, what each warp's do,
-    and, after a barrier, what all earlier tiles do."""
+                meanwhile: Sequence[Variable] = ()) -> tuple[Sums, Parked, Parked]:
+    """Publishes what the tile comes to; threads hold these `meanwhile`. Gives what the warp's runs up to the thread's
+    come to, what each warp's do, and, after a barrier, what all earlier tiles do."""
     warps, tile_prefix = Parked(code, own, "warps", WARPS), Parked(code, own, "earlier", 1)
     code.note("what the lanes of the warp up to this one come to, by shuffles")
     inclusive = scan_warp(kernel, code, own)
@@ -61,7 +61,7 @@ def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, publishe
     code.add(loops.If(op("==", LANE, integer(WARP - 1)), tuple(last_lane)))
     code.add(loops.Barrier())
     code.note("look-back: the first warp publishes what the tile comes to, and finds out what all tiles before it do")
-    with aside.first_warp([*inclusive.variables, *others]):
+    with aside.first_warp([*inclusive.variables, *meanwhile]):
         total = sums(kernel, code, own, "total")
         fold_warps(kernel, code, total, warps, integer(WARPS))
         earlier = look_back(kernel, code, total, Line(tile, integer(0), tile), published)
@@ -71,8 +71,8 @@ def sum_up_tile(kernel: Kernel, code: Code, own: Sums, tile: loops.Exp, publishe
 
 
 def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: Sums, tile: loops.Exp, aside: Aside,
-                        others: Sequence[Variable] = ()) -> Sums:
-    """The sums before the thread's items in the segment that goes on into them; threads hold `others` meanwhile."""
+                        meanwhile: Sequence[Variable] = ()) -> Sums:
+    """The sums before the thread's items in the segment that goes on into them; threads hold these `meanwhile`."""
     span = run.tile.span
     assert run.span is not None and span is not None
     whole, tile_prefix = Parked(code, own, "whole", 1), Parked(code, own, "earlier", 1)
@@ -86,7 +86,7 @@ def before_segments_run(kernel: Kernel, code: Code, runs: Runs, run: Run, own: S
                       tuple(ends_tile)))
     code.add(loops.Barrier())
     code.note("look-back: the first warp publishes what the last segment comes to, and finds out what the first did")
-    with aside.first_warp(others):
+    with aside.first_warp(meanwhile):
         total = whole.load(code, integer(0))
         earlier = look_back(kernel, code, total, line_of(code, runs, span, tile), SEGMENTS)
         with first_thread(code):

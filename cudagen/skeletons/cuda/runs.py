@@ -84,6 +84,9 @@ def room_for_slots(kernel: Kernel, root: ir.Space, width: int) -> int:
     if relayed:
         relayed["int"] += 1                             # whether the last segment begins in the run
     taken = sum(min(count, AT_A_TIME) * THREADS * WORD for count in relayed.values())
+    goes_on = sum(len(state.monoid.types) for state in kernel.carries if not state.restarts)
+    if goes_on:                                         # what look-backs set aside
+        taken += (goes_on + (max(relayed.total(), len(ENDS_OF_RUN)) if relayed else 0)) * WARP * WORD
     taken += width * THREADS * DTYPES[STARTS].itemsize if isinstance(root, ir.Irregular) else 0
     taken += len(ended_stores(kernel.walk)) * FEW * WORD
     return max(min(ROOM, SHARED - taken), 0)

@@ -278,14 +278,14 @@ def prefixes(kernel: Kernel, code: Code, runs: Runs, run: Run, tile: loops.Exp,
     """Variables with what each carry is before the thread's run. What is before the tile, ranks are counted from."""
     own = summary(kernel, code, runs, run, slots)
     goes_on, restarts = own.of(restarts=False), own.of(restarts=True)
-    before, aside, others = dict[str, tuple[str, ...]](), Aside(code), list[Variable]()
+    before, aside, held = dict[str, tuple[str, ...]](), Aside(code), list[Variable]()
     if goes_on.states:
         start, earlier = before_run(kernel, code, goes_on, tile, aside, restarts)
-        others = [*start.variables, *ends_of(run)]
+        held = [*start.variables, *ends_of(run)]
         before |= start.names
         slots.firsts = {state: loops.Name(names[0]) for state, names in earlier.names.items()}
     if restarts.states:
-        before |= before_segments_run(kernel, code, runs, run, restarts, tile, aside, others).names
+        before |= before_segments_run(kernel, code, runs, run, restarts, tile, aside, held).names
     return before
 
 
