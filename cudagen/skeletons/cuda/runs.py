@@ -223,7 +223,8 @@ def bounded(code: Code, runs: Runs, low: loops.Exp, high: loops.Exp, block: int,
             segments: tuple[loops.Exp, loops.Exp]) -> Span:
     found = [*border(code, runs, low, integer(block), segments, "segment", "element"),
              *border(code, runs, high, integer(block), segments, "segment", "element")]
-    return Span(*[loops.Name(code.var(hint, "int", end)) for hint, end in zip(ENDS_OF_RUN, found, strict=True)])
+    s0, i0, s1, i1 = [loops.Name(code.var(hint, "int", end)) for hint, end in zip(ENDS_OF_RUN, found, strict=True)]
+    return Span(s0, i0, s1, i1)
 
 
 def begins_within(code: Code, root: ir.Segmented, part: Span) -> loops.Exp:
