@@ -20,7 +20,8 @@ from nessie.cudagen.skeletons.cuda.sums import AT_A_TIME, Variable
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.lambda_cu import nodes as ir
 
-SHARED = 46 << 10               # bytes of shared memory for a tile; 2 KB more are for sums of warps and the like
+SHARED = 46 << 10               # bytes of shared memory for a tile; 2 KB more are for sums of warps and the like,
+FEW_ASIDE = 5                   # and for so many variables that a look-back sets aside
 ENDS = ("tile_s", "tile_i", "tile_start")       # of a tile's ends: segment, element, where the segment starts
 ENDS_OF_RUN = ("s0", "i0", "s1", "i1")
 WORD = 8                        # bytes of a number
@@ -86,7 +87,8 @@ def room_for_slots(kernel: Kernel, root: ir.Space, width: int) -> int:
     taken = sum(min(count, AT_A_TIME) * THREADS * WORD for count in relayed.values())
     goes_on = sum(len(state.monoid.types) for state in kernel.carries if not state.restarts)
     if goes_on:                                         # what look-backs set aside
-        taken += (goes_on + (max(relayed.total(), len(ENDS_OF_RUN)) if relayed else 0)) * WARP * WORD
+        goes_on += max(relayed.total(), len(ENDS_OF_RUN)) if relayed else 0
+        taken += max(goes_on - FEW_ASIDE, 0) * WARP * WORD
     taken += width * THREADS * DTYPES[STARTS].itemsize if isinstance(root, ir.Irregular) else 0
     taken += len(ended_stores(kernel.walk)) * FEW * WORD
     return max(min(ROOM, SHARED - taken), 0)
