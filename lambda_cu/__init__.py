@@ -10,6 +10,7 @@
     check_host
     check_choices
     check_expressions
+    commuting           operators whose sides may be exchanged
     scope               names, arrays and failures of a piece of a program
     rename              substitution
     shape               kernels up to names

@@ -11,14 +11,13 @@ buffer b the array c_b.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import COUNTS, Code, Value
 from nessie.cudagen.kernels.thunks import Tables, apply, scalar
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops import walk as loops_walk
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.commuting import commutes
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class Monoid:
 COUNT = Monoid(("int",), (ir.Const(0, "int"),),
                ir.Thunk(COUNTS, ir.Op("+", tuple([ir.Var(name) for name in COUNTS]))))
 NOW = "_now"                    # ends the name of a variable that holds a component
-EXCHANGED = frozenset({"+", "*", "max", "min", "and", "or", "xor", "==", "/="})       # operands may be exchanged
 ONE = (Value(loops.Const(1, "int"), "int"),)
 
 
@@ -63,66 +61,7 @@ def combine(code: Code, tables: Tables, state: State, left: tuple[Value, ...],
 
 
 def commutative(state: State) -> bool:
-    """Is the operator evidently the same with its sides exchanged?"""
-    operator, half = state.monoid.operator, len(state.monoid.types)
-    left, right = operator.params[:half], operator.params[half:]
-    body = where_both_are(operator.body, left, right)
-    numbers: dict[object, int] = {}
-    sides_of = {name: ((side, k),) for side, names in enumerate((left, right)) for k, name in enumerate(names)}
-    exchanged = {name: ((1 - side, k),) for name, ((side, k),) in sides_of.items()}
-    there: dict[str, Numbered] = {} if body is None else {left[0]: ("there",), right[0]: ("there",)}
-    found = [numbered(body or operator.body, {**names, **there}, numbers) for names in (sides_of, exchanged)]
-    return found[0] is not None and found[0] == found[1]
-
-
-def where_both_are(body: ir.Exp, left: tuple[str, ...], right: tuple[str, ...]) -> ir.Exp | None:
-    """The operator's result where both sides are there, if each begins with whether it is, and is the result where the
-    other is not. Where neither is, both are the identity."""
-    match body:
-        case ir.Let((both,), ir.Op("and", (ir.Var(p), ir.Var(q))), ir.If(ir.Var(test), then, ir.If(ir.Var(r), a, b))):
-            sides = [ir.Tuple(tuple(map(ir.Var, names))) for names in (left, right)]
-            if both == test and p == r == left[0] and q == right[0] and [a, b] == sides:
-                return then
-    return None
-
-
-Numbered = tuple[object, ...]           # what stands for the components of an expression
-
-
-def numbered(exp: ir.Exp, names: Mapping[str, Numbered], numbers: dict[object, int]) -> Numbered | None:
-    """Return the same for expressions that are the same but for lets and the order of operands that may be exchanged;
-    None for what is no arithmetic."""
-    match exp:
-        case ir.Var(name):
-            return names.get(name, (name,))
-        case ir.Const(value, base):
-            return ((base, repr(value)),)
-        case ir.Let(bound, value, body):
-            whole = numbered(value, names, numbers)
-            parts = [(part,) for part in whole or ()]
-            return whole and numbered(body, {**names, **dict(zip(bound, parts, strict=True))}, numbers)
-        case ir.Op(name, inner):
-            return made_of(name, [numbered(part, names, numbers) for part in inner], numbers)
-        case ir.If(condition, then, orelse):
-            return made_of("if", [numbered(part, names, numbers) for part in (condition, then, orelse)], numbers)
-        case ir.Tuple(items):
-            found = [numbered(item, names, numbers) for item in items]
-            return None if None in found else tuple([part for item in found for part in item or ()])
-    return None
-
-
-def made_of(name: str, parts: list[Numbered | None], numbers: dict[object, int]) -> Numbered | None:
-    """Return what stands for the operation on these, component by component; a condition has one for all."""
-    whole = [part for part in parts if part is not None]
-    if len(whole) < len(parts):
-        return None
-    found = []
-    for k in range(max(map(len, whole))):
-        operands = [part[k] if len(part) > 1 else part[0] for part in whole]
-        if name in EXCHANGED:
-            operands.sort(key=repr)
-        found.append(numbers.setdefault((name, *operands), len(numbers)))
-    return tuple(found)
+    return commutes(state.monoid.operator)
 
 
 def declare(code: Code, tables: Tables, state: State, hint: str = "") -> tuple[str, ...]:

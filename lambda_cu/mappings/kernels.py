@@ -6,7 +6,7 @@
 
 Two kinds of mappings walk kernels. Owners hold whole segments, one after another (lambda_cu.mappings.owners). All
 others give each index of the kernel's axes to a thread, in any order; so they walk what any order will do for, over
-axes of one length: MAPs, and PERMUTEs that write no place twice.
+axes of one length: MAPs, PERMUTEs that write no place twice, REDUCEs whose operator lets its sides be exchanged.
 """
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.commuting import commutes
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import OUTER, Axis, Space
 from nessie.lambda_cu.mappings.combinators import Unmappable
@@ -83,17 +84,27 @@ def walk_of(kernel: ir.Kernel) -> Walk | None:
     return Walk(made, root, sizes)
 
 
+def ordered(soac: ir.Soac) -> str:
+    """The reason why its elements have an order; '' if any order will do."""
+    match soac:
+        case ir.Permute(mode="last"):
+            return "of two writes to one place the later one wins"
+        case ir.Reduce(space=ir.Flat(), operator=operator):
+            return "" if commutes(operator) else "its operator takes elements in their order"
+        case ir.Reduce():
+            return "it adds up rows, which owners hold, by Levels([warp, lane], Gen)"
+    return ORDERED.get(type(soac), "")
+
+
 def root_of(kernel: ir.Kernel) -> ir.Flat | ir.Uniform:
     """Return the space of all bindings, of which each may be walked in any order."""
     spaces: dict[ir.Space, None] = {}
     for bind in kernel.binds:
         soac, names = bind.soac, ", ".join(bind.names)
-        if isinstance(soac, ir.Once) or not (isinstance(soac, ir.Map) or
-                                             (isinstance(soac, ir.Permute) and soac.mode != "last")):
-            reason = ORDERED.get(type(soac)) or ("of two writes to one place the later one wins"
-                                                 if isinstance(soac, ir.Permute) else "it combines elements")
+        if reason := ordered(soac):
             raise Unmappable(kernel.by, f"{names} is computed by {keyword(soac)}: {reason}, and threads of a mapping "
                                         "come in any order")
+        assert not isinstance(soac, ir.Once)
         spaces[soac.space] = None
     segmented = [space for space in spaces if not isinstance(space, ir.Flat)]
     root = next(iter((*segmented, *spaces)))

@@ -116,7 +116,7 @@ def any_order(nodes: Sequence[Node]) -> bool:
     root, *others = {node.space for node in nodes if node.by}
     made = {name: node for node in nodes for name in node.results if name != "_"}
     return not others and all(
-        [node.op in ("MAP", "PERMUTE") and not node.serial
+        [(node.op in ("MAP", "PERMUTE") or (node.op == "REDUCE" and node.by != "")) and not node.serial
          and (node.space == root or (not node.by and isinstance(root, Elements) and node.space == Flat(root.total)))
          and all([use.mode == "own" and made[use.name].op == "MAP" for use in node.uses if use.name in made])
          for node in nodes])

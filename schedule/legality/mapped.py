@@ -11,10 +11,11 @@ from functools import cache
 
 from nessie.lambda_cu.mappings.owners import is_of_owners
 from nessie.lambda_cu.mappings.text import parse_mapping
-from nessie.schedule.graph.nodes import GATHER, HOST, OWN, SEG, Elements, Flat, Index, Node, Space
+from nessie.schedule.graph.nodes import GATHER, HOST, OWN, SCALAR, SEG, Elements, Flat, Index, Node, Space
 
 HELD = ("MAP", "SEG_REDUCE", "SEG_SCAN", "ORDER", "PERMUTE")
 IN_ANY_ORDER = ("MAP", "PERMUTE")
+LATE = {SEG: "gather", SCALAR: "kernel-end"}    # uses that are no element's own
 ELEMENT, SEGMENT = "element", "segment"
 
 
@@ -38,7 +39,7 @@ def is_held(by: str) -> bool:
 def may_be_walked(node: Node, other: Node) -> bool:
     """Can the mapping of the two walk this one?"""
     if not is_held(node.by or other.by):
-        return node.op in IN_ANY_ORDER and not node.serial
+        return (node.op in IN_ANY_ORDER and not node.serial) or (bool(node.by) and node.op == "REDUCE")
     if not node.by:
         return node.op == "MAP"
     return isinstance(node.space, Elements) and node.op in HELD and not node.serial
@@ -55,7 +56,7 @@ def thread_reason(first: Node, second: Node) -> str | None:
         return "space"
     for use in second.uses:
         if use.name in first.results and (first.op == "PERMUTE" or use.mode != OWN):
-            return "scatter-order" if first.op == "PERMUTE" else "gather" if use.mode == SEG else use.mode
+            return "scatter-order" if first.op == "PERMUTE" else LATE.get(use.mode, use.mode)
     return None
 
 

@@ -103,10 +103,9 @@ def test_a_mapping_that_cannot_be_is_underlined(mapping: str, says: str, word: s
 @pytest.mark.parametrize(("body", "type_", "says"), [
     ("plus_scan(v)", "[int]", "is computed by SCAN: each of its elements needs those before it"),
     ("{x in v | x > 0}", "[int]", "is computed by FILTER: where survivors are stored depends on those before them"),
-    ("sum(v)", "[int]", "is computed by REDUCE: it combines elements"),
     ("sort(v)", "[int]", "is computed by ORDER: it sorts"),
     ("{{x + 1 : x in r} : r in v}", "[[int]]", "rows of its space have lengths of their own"),
-    ("{sum(r) : r in v}", "[[int]]", "is computed by SEG_REDUCE: it combines elements"),
+    ("{sum(r) : r in v}", "[[int]]", "is computed by SEG_REDUCE: it adds up rows, which owners hold"),
 ])
 def test_what_may_not_be_mapped(body: str, type_: str, says: str, tmp_path: Path,
                                 capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,6 +177,17 @@ def test_others_share_a_kernel_with_what_is_mapped(tmp_path: Path, capsys: pytes
     assert found.count("kernel ") == 2 and found.count(" by GridBlock") == 1
     mapped = found[found.index(" by GridBlock"):]
     assert "+ 1.0" in mapped[:mapped.index("}\n\n")] and "* 2.0" in mapped[:mapped.index("}\n\n")]
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_sums_share_a_launch_with_what_is_mapped_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "function main(v) = let a = {x * x : x in v}; b = sum(a) in b;\n"
+    path, wishes = written(tmp_path, text), ["--map", "a=FoldAll", "--map", "b=FoldAll", "--target", "cudasim"]
+    assert main(["compile", path, "-e", "main", "-t", "[int]", "--emit", "fused", *wishes]) == 0
+    assert capsys.readouterr().out.count("kernel ") == 1
+    for size in (0, 1, 31, 33, 1000):
+        assert main(["run", path, "-e", "main", f"[0:{size}]", *wishes]) == 0
+        assert capsys.readouterr().out == f"{sum(x * x for x in range(size))}\n"
 
 
 def test_kernels_that_a_wish_leaves_out_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,9 +24,10 @@ from nessie.cudagen.loops.plan import Shape
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import launch
 from nessie.cudagen.skeletons.cuda.finish import finish_alone
-from nessie.cudagen.skeletons.elements import Sweep, number_at
+from nessie.cudagen.skeletons.elements import Sweep, number_at, states_of
 from nessie.cudagen.skeletons.interiors import Inside, fixed_interior, inside_or_not
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of, size_exp
+from nessie.cudagen.skeletons.mapped.sums import leave_parts
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings.kernels import Walk, walk_of
 from nessie.lambda_cu.mappings.mapped import PLACES
@@ -38,9 +39,12 @@ Known = Mapping[str, loops.Exp]
 def plan_mapped(kernel: ir.Kernel, program: ir.Program, tables: Tables) -> Module:
     found = walk_of(kernel)
     assert found is not None
-    made = Kernel(places_of(kernel, program), tables, None, {})
-    code = made.code()
-    sweep = made.sweep(code, [], all_steps(made))
+    walk = places_of(kernel, program)
+    made = Kernel(walk, tables, None, states_of(walk))
+    code, states = made.code(), list(made.states.values())
+    sweep = made.sweep(code, states, all_steps(made))
+    for state in states:
+        sweep.declare(state)
     host = on_host(made, found)
     given = {code.fresh(name): host[name] for name in found.mapped.passed if name in found.mapped.host}
     here: dict[str, loops.Exp] = {name: loops.Name(place) for name, place in SPECIAL.items()}
@@ -50,10 +54,19 @@ def plan_mapped(kernel: ir.Kernel, program: ir.Program, tables: Tables) -> Modul
     walk_threads(sweep, found, here)
     shape = Shape(*[tuple([translated(size, host) for size in sizes])
                     for sizes in (found.mapped.grid, found.mapped.block)])
+    blocks, buffers = launched(shape), result_buffers(made)
+    if states:
+        buffers += leave_parts(made, sweep, states, shape.most_threads, blocks)
     about = f"{show_mapping(found.mapped.mapping)}: each index of {axes(found.root)} has a thread."
-    launch(made, "sweep", code, None, result_buffers(made), about=about, shape=shape, given=given)
-    finish_alone(made, integer(0))
+    launch(made, "sweep", code, None, buffers, about=about, shape=shape, given=given)
+    finish_alone(made, blocks)
     return made.module(tuple([result_of(made, name) for name in kernel.returns]), elements_exp(made))
+
+
+def launched(shape: Shape) -> loops.Exp:
+    """The number of blocks; none where they have no threads."""
+    threads = reduce(lambda a, b: op("*", a, b), shape.block)
+    return reduce(lambda a, b: op("*", a, b), (*shape.grid, op("min", threads, integer(1))))
 
 
 SPECIAL = {place: place.removesuffix("_x") for place in PLACES}

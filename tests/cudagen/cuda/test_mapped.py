@@ -135,6 +135,12 @@ KERNELS = {
         into t (0) all
       return ys
     }""",
+    "summed": """kernel K (n : int, m : int, t : int, xs : [int; t]) -> ([int; t], int, int, int) by MAPPING {
+      let ys = SEG_MAP { (s, j, i) => xs[i] * 10 + s + j using xs } uniform(n, m, t)
+      let (a, b) = REDUCE { i => (ys[i], xs[i]) using ys, xs } (0, 99) { (p, q, r, s) => (p + r, min(q, s)) } (t)
+      let c = REDUCE { i => i * 3 } (7) { (x, y) => max(x, y) } (t)
+      return (ys, a, b, c)
+    }""",
     "failing": """kernel K (n : int, m : int, t : int, xs : [int; t]) -> [int; t] by MAPPING {
       let ys = SEG_MAP { (s, j, i) => if xs[i] > 0 then i / xs[i] else if j > 1 then fail s1 : int else fail s2 : int
         using xs } uniform(n, m, t)
