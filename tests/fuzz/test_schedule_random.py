@@ -63,11 +63,15 @@ def same(program: ir.Program, args: list[Any], expected: Any, got: Any) -> bool:
 
 def compare(seed: int, steps: int) -> int:
     """How many launches fusing saved."""
-    program = random_program(seed, steps)
+    return compared(random_program(seed, steps), seed)[0]
+
+
+def compared(program: ir.Program, seed: int) -> tuple[int, list[ir.Program]]:
+    """The same, and the fused programs, all of which mean the same."""
     check(program)
     inputs = arguments(seed)
     expected = [outcome(program, args) for args in inputs]
-    saved = 0
+    saved, every = 0, []
     for mode, profile in WAYS:
         found = schedule(program, mode, profile)
         check_schedule(program, found)
@@ -83,7 +87,8 @@ def compare(seed: int, steps: int) -> int:
         assert all(map(partial(same, program), inputs, expected, got)), \
             f"seed {seed}, {mode} {profile.name}\n{show(program)}\n==>\n{show(fused)}"
         saved += len(program.functions[0].body.statements) - len(fused.functions[0].body.statements)
-    return saved
+        every.append(fused)
+    return saved, every
 
 
 def test_small_programs() -> None:
