@@ -8,34 +8,52 @@ from typing import Any
 import numpy as np
 
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import is_tunable
 
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {"<=": operator.le, ">=": operator.ge, "<": operator.lt,
                                                       ">": operator.gt}
 
 
-def holds(condition: ir.Exp, names: Mapping[str, Any], tunables: Mapping[str, int],
-          statistic: Callable[[str, Any], int]) -> bool:
-    """Does the condition of a case hold? `names`: what its names are; `statistic(name, offsets)` asks for one."""
-    def value(exp: ir.Exp) -> int:
-        match exp:
-            case ir.Const(int() as number):
-                return number
-            case ir.Var(name):
-                return int(tunables[name] if name in tunables else names[name])
-            case ir.Op("+", (a, b)):
-                return value(a) + value(b)
-            case ir.Op("*", (a, b)):
-                return value(a) * value(b)
-            case ir.CallScalar(name, (), (array,)):
-                return statistic(name, names[array])
-        raise TypeError(exp)
+Statistic = Callable[[str, Any], int]           # of a name, and of offsets
 
+
+def holds(condition: ir.Exp, names: Mapping[str, Any], tunables: Mapping[str, int], statistic: Statistic) -> bool:
+    """Does the condition of a case hold? `names`: what its names are."""
     match condition:
         case ir.Op("and", parts):
             return all(holds(part, names, tunables, statistic) for part in parts)
         case ir.Op(op, (left, right)):
-            return COMPARISONS[op](value(left), value(right))
+            known = {**names, **tunables}
+            return COMPARISONS[op](value(left, known, statistic), value(right, known, statistic))
     raise TypeError(condition)
+
+
+def value(exp: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> int:
+    match exp:
+        case ir.Const(int() as number):
+            return number
+        case ir.Var(name):
+            return int(names[name])
+        case ir.Op("+", (a, b)):
+            return value(a, names, statistic) + value(b, names, statistic)
+        case ir.Op("*", (a, b)):
+            return value(a, names, statistic) * value(b, names, statistic)
+        case ir.CallScalar(name, (), (array,)):
+            return statistic(name, names[array])
+    raise TypeError(exp)
+
+
+def compared(condition: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> dict[str, int]:
+    """What each tunable of the condition is compared with: the threshold at which its comparison changes."""
+    match condition:
+        case ir.Op("and", parts):
+            return {name: x for part in parts for name, x in compared(part, names, statistic).items()}
+        case ir.Op(">=" | "<=", (x, ir.Var(name))) if is_tunable(name):
+            return {name: value(x, names, statistic)}
+        case ir.Op("<=", (ir.Op("*", (few, ir.Var(name))), many)) if is_tunable(name):
+            times = value(few, names, statistic)
+            return {name: value(many, names, statistic) // times if times else ir.UNKNOWN}
+    return {}
 
 
 def measured(name: str, offsets: np.ndarray[Any, Any]) -> int:

@@ -287,7 +287,7 @@ class Calls:
         else:
             self.check_places(device, taken)
         held = taken.copied if self.limits.memory is not None else 0
-        limits = host.HostLimits(self.limits.depth, memory, self.limits.hints, held)
+        limits = self.host_limits(built, memory, held)
         try:
             result = host.execute(built.program, built.host, given, device, limits,
                                   perform=self.session.target.world.perform,
@@ -376,8 +376,13 @@ class Calls:
             from nessie.cudagen.native.calling import Caller  # who calls seldom does without
             device = compiled.device()
             device.memory = self.memory
-            limits = host.HostLimits(self.limits.depth, memory, self.limits.hints)
+            assert not isinstance(compiled.built, ir.Program)
+            limits = self.host_limits(compiled.built, memory)
             return Caller(device, limits, self.limits.memory is None)
+
+    def host_limits(self, built: CpuProgram | GpuProgram, memory: int, held: int = 0) -> host.HostLimits:
+        tuning, only = self.session.target.tuned(built)
+        return host.HostLimits(self.limits.depth, memory, self.limits.hints, held, tuning=tuning, only=only)
 
     def check_places(self, device: Any, taken: Taken) -> None:
         """Wait for pending work on arrays on a GPU; check that they are on this device and that offsets are right."""

@@ -1,11 +1,12 @@
 """The options of a program that Python has loaded."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie.api.values.sequences import a
 from nessie.base.ints import MAX_INT, MIN_INT
@@ -16,13 +17,16 @@ from nessie.running.targets import TARGETS
 from nessie.schedule.wishes.asked import asked
 from nessie.schedule.wishes.wishes import Wish
 
+if TYPE_CHECKING:
+    from nessie.tuning.file import Tuning
+
 
 @dataclass(frozen=True)
 class Options:
     """The options: `threads` of the CPU; `memory`: a limit in bytes, or a text such as "2G"; `depth`: a limit on
     recursion; `seconds`: a limit for each call; `seed` of random numbers; `unchecked`: leave out run-time checks;
     `floats` and `ints`: the bits of the program's numbers; `mappings`: texts of mappings, by the names of what they are
-    to walk. NessieError for a wrong value."""
+    to walk; `tuning`: a file that nessie tune has written, or "none". NessieError for a wrong value."""
     target: str = "cpu"
     threads: int | None = None
     memory: int | str | None = None
@@ -33,6 +37,7 @@ class Options:
     floats: int = 64
     ints: int = 64
     mappings: Mapping[str, str] | None = None
+    tuning: str | None = None
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -48,13 +53,22 @@ class Options:
         for name, bits in (("float", self.floats), ("int", self.ints)):
             if bits not in SETTINGS or not is_whole(bits):
                 raise wrong(name, bits, "32 or 64")
-
         wishes_of(self.mappings)
 
     @property
     def wishes(self) -> tuple[Wish, ...]:
         """Those for mappings."""
         return wishes_of(self.mappings)
+
+    def tuned(self) -> Tuning | None:
+        """The tuning. Warns of one of another machine."""
+        if self.tuning is None:
+            return None
+        from nessie.tuning.file import machine, read
+        found = read(a_text(self.tuning, "tuning"))
+        for doubt in found.doubts(machine()):
+            warnings.warn(doubt, stacklevel=2)
+        return found
 
     @property
     def bytes(self) -> int | None:

@@ -122,9 +122,13 @@ class Target:
     def run(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Any:
         """The run-time value of the program's entry on these run-time values. The program is compiled first, for the
         arguments' layouts, unless the code is kept."""
+        return self.execute(self.compiled_for(job, program, arguments), arguments)
+
+    def compiled_for(self, job: Job, program: mono.Program, arguments: Sequence[Any]) -> Built:
+        """The program, for the layouts of these arguments."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
-        return self.execute(self.compiled(replace(job, target=self.name, layouts=tuple(layouts)), program), arguments)
+        return self.compiled(replace(job, target=self.name, layouts=tuple(layouts)), program)
 
     def compiled(self, job: Job, program: mono.Program) -> Built:
         return cached_program(job, program)

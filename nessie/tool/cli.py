@@ -366,6 +366,12 @@ def doctor(options: argparse.Namespace) -> int:
     return 0
 
 
+def tune(options: argparse.Namespace) -> int:
+    """Measure the versions of a function, and write their thresholds."""
+    from nessie.tool.tune import tune
+    return tune(options)
+
+
 def test(options: argparse.Namespace) -> int:
     """Check the examples in the comments of programs."""
     from nessie.tool.testing import test
@@ -388,5 +394,5 @@ def completion(options: argparse.Namespace) -> int:
 
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "map": map_, "passes": passes,
-    "show": show, "profile": profile, "graph": view, "explain": view, "inspect": view,
+    "show": show, "profile": profile, "tune": tune, "graph": view, "explain": view, "inspect": view,
     "cache": cache, "doctor": doctor, "completion": completion}

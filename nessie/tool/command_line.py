@@ -111,6 +111,13 @@ def level(text: str) -> tuple[str, str]:
     return (name, owner) if name and owner in OWNERS else wrong(text, f"NAME=LEVEL, with one of {', '.join(OWNERS)}")
 
 
+def shapes(text: str) -> tuple[tuple[int, ...], ...]:
+    found = [[number_of(number) for number in shape.split("x")] for shape in text.split(",")]
+    if not all(1 <= len(shape) <= 3 and all(0 <= n <= LARGEST and n == int(n) for n in shape) for shape in found):
+        wrong(text, "shapes of one to three sizes each, such as 1000000x10,1000x1e6")
+    return tuple([tuple(map(int, shape)) for shape in found])
+
+
 def number_of(text: str) -> float:
     """The number in the text, or NaN, which every check refuses, if there is none."""
     try:
@@ -129,10 +136,10 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return chosen
 
 
-CALLING = ("run", "profile", "explain")        # commands that take ARGs
+CALLING = ("run", "profile", "tune", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
-RUNNING = ("run", "eval", "test", "profile", "explain")          # commands that run programs
+RUNNING = ("run", "eval", "test", "profile", "tune", "explain")          # commands that run programs
 BUILDING = (*RUNNING, *COMPILING)                               # commands that compile them
 BITS = tuple(map(str, SETTINGS))
 WHERE, FUSED, LIMITED, WORLD = "where it runs", "what is fused", "limits", "the run"
@@ -180,7 +187,9 @@ OPTIONS = (
     Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two; it may tell lengths: "
            "([float; n],[float; n])", (*COMPILING, "run", "profile")),
     Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
-           ("run", "compile", "show", "profile", "graph", "explain", "inspect", "doctor")),
+           ("run", "compile", "show", "profile", "tune", "graph", "explain", "inspect", "doctor")),
+    Option(("--shapes",), "NxM,...", "the numbers n, m and k for which ARGs are made and measured: 1000000x10,1000x1e6",
+           ("tune",), type=shapes),
     Option(("--columns",), "NAME,...", "the names of the columns of the table of -o (default: those of the variables "
            "of which the function makes tuples)", ("run",), type=names),
     Option(("--quote-formulas",), "", "in the .csv or .tsv file of -o, put an apostrophe before texts that "
@@ -239,6 +248,11 @@ SUBCOMMANDS = {
                           "five microseconds for each unit: take small data, or --time-limit",
                           "[-e ENTRY ARG... | -x EXPR]",
                           ("nessie profile program.nesl -e total '[[1, 2], [], [3]]'",)),
+    "tune": Subcommand("FILE", "measure the versions of a function on ARGs of several shapes, in which n, m and k are "
+                       "the numbers of a shape, and write their thresholds for --tuning",
+                       "-e ENTRY ARG... [--shapes NxM,...] [-o FILE.tuning]",
+                       ("nessie tune program.nesl -e pick '{float(i) : i in [0:n]}' '{i % n : i in [0:m]}' "
+                        "--shapes 1e6x10,1000x1e6 -o pick.tuning",)),
     "graph": Subcommand("FILE", VIEWS["graph"].does, "-e ENTRY [-t TYPE] [-o PICTURE.svg]",
                         ("nessie graph program.nesl -e total -t '[[int]]' -o total.svg",)),
     "explain": Subcommand("FILE", VIEWS["explain"].does, "-e ENTRY [ARG...] [-t TYPE]",

@@ -108,8 +108,8 @@ def job_of(options: argparse.Namespace) -> pipeline.Job:
     return pipeline.Job(entry=options.entry or "", argument=type_of(options), lengths=type_of(options),
                         fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
                         sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
-                        widths=widths_of(options), unchecked=options.unchecked, versions=bool(options.tuning), dump=options.dump,
-                        checks=pipeline.Checking() if options.dump else CHECKS,
+                        widths=widths_of(options), unchecked=options.unchecked, versions=bool(options.tuning),
+                        dump=options.dump, checks=pipeline.Checking() if options.dump else CHECKS,
                         activity=options.activity)
 
 

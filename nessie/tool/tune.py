@@ -1,0 +1,84 @@
+"""nessie tune: measures the versions of a function on arguments of several shapes, and writes a tuning file.
+
+ARGs are expressions of n, m and k, the numbers of a shape:
+
+    nessie tune pick.nesl -e pick '{float(i) : i in [0:n]}' '{i % n : i in [0:m]}' --shapes 1e6x10,1000x1e6
+"""
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from nessie.base.source import NessieError, Source, UsageError
+from nessie.lambda_cu import nodes as ir
+from nessie.session.session import Session
+from nessie.session.streams import say_aside
+from nessie.syntax import nodes as syntax
+from nessie.syntax.parse import forms, parse, read_source
+from nessie.tool.options import PIPE, needed, new_session, write_result
+from nessie.tuning.file import Tuning, machine, name_of, show
+from nessie.tuning.measure import Sample, fitted, times
+
+NAMES = ("n", "m", "k")         # of a shape's numbers
+USUAL = tuple((n, m) for n in (100, 10_000, 1_000_000) for m in (100, 10_000, 1_000_000))
+TARGETS = ("cpu", "cuda")       # whose times mean something
+
+
+def tune(options: argparse.Namespace) -> int:
+    if (options.target or "cpu") not in TARGETS:
+        raise UsageError(f"the times of {options.target} mean nothing: tune on {' or '.join(TARGETS)}")
+    if not options.entry or not options.arguments:
+        raise UsageError("tune needs -e ENTRY ARG...", hint="nessie tune --help tells more")
+    path = needed(options, "FILE")
+    program = parse(read_source(path))
+    samples, shapes = [], options.shapes or USUAL
+    for number, shape in enumerate(shapes, 1):
+        options.activity.begin(f"tuning: shape {number} of {len(shapes)}, {shown(shape)}")
+        samples.append(sample(options, program, shape))
+        say_aside(told(shape, samples[-1]))
+    tuning = Tuning(machine(), name_of(path), options.entry.lower(), tuple(fitted(samples)))
+    if not tuning.choices:
+        raise NessieError(f"{options.entry} has no versions: there is nothing to tune",
+                          hint="nessie compile FILE -e ENTRY --emit fused shows choices")
+    write_result(options, show(tuning))
+    if options.output not in (None, PIPE):
+        say_aside(f"{options.output} is written: --tuning {options.output} uses it\n")
+    return 0
+
+
+def sample(options: argparse.Namespace, program: syntax.Program, shape: tuple[int, ...]) -> Sample:
+    """The times of the function's versions on the ARGs for this shape."""
+    from nessie.arguments.words import words_of
+    from nessie.session.calling import prepare_call
+    session = new_session(options, say_aside)
+    session.job = replace(session.job, versions=True)
+    session.listener = lambda text: None
+    evaluate(session, program)
+    numbers = "".join([f"{name} = {number};\n" for name, number in zip(NAMES, shape)])
+    evaluate(session, syntax.Program(tuple([f for f in forms(Source("shape", numbers), False)
+                                            if not isinstance(f, NessieError)])))
+    entry = options.entry.lower()
+    words = words_of(session, entry, options.arguments, None)
+    prepared = prepare_call(session, entry, words.expressions)
+    target = session.target
+    built = target.compiled_for(session.job, prepared.program, prepared.arguments)
+    assert not isinstance(built, ir.Program)
+    return times(target, built, prepared.arguments)
+
+
+def evaluate(session: Session, program: syntax.Program) -> None:
+    for form in program.forms:
+        if not isinstance(form, syntax.Evaluate):
+            session.evaluate(form)
+
+
+def shown(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+def told(shape: tuple[int, ...], found: Sample) -> str:
+    """The times of one shape, in words."""
+    lines = [f"{shown(shape)}: {choice}: " + ", ".join([f"{version} {seconds * 1e3:.3f} ms"
+                                                        for version, seconds in versions.items()])
+             for choice, versions in found.seconds.items()]
+    return "".join([f"{line}\n" for line in lines])
