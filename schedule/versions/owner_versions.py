@@ -25,10 +25,11 @@ from nessie.base.names import Names
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.check_choices import LAST
+from nessie.lambda_cu.mappings.kernels import why_not
+from nessie.lambda_cu.mappings.owners import by_owner, by_owners
 from nessie.schedule.fuse import as_written
 from nessie.schedule.graph.regions import Region, RegionStep, rewrite_regions, steps_of
 from nessie.schedule.versions.choice import Version, atom, choice, names_of
-from nessie.schedule.wishes.levels import can, mapping
 
 LEVELS = {"sub8": (4096, 64), "warp": (2048, 512), "block": (512, 4096)}    # at least so many segments, at most so long
 
@@ -42,9 +43,9 @@ def owner_versions(program: ir.Program) -> ir.Program:
     def owned(name: str, level: str) -> str:
         """The kernel by owners of this level, if they can; else the kernel as it is."""
         if (name, level) not in made:
-            mapped = replace(kernels[name], by=mapping(level))
+            mapped = replace(kernels[name], by=by_owner(level))
             made[name, level] = replace(mapped, name=taken.fresh(f"{name}_{level}")) \
-                if kernels[name].by is None and can(mapped) else kernels[name]
+                if kernels[name].by is None and by_owners(mapped) and why_not(mapped) is None else kernels[name]
         return made[name, level].name
 
     def function_of(function: ir.Function) -> ir.Function:
