@@ -8,6 +8,7 @@
     operations  what operations are in NESL
     writing     an expression as one function of NESL
     running     compiles expressions, keeps what is compiled, runs it
+    errors      errors in Python's words, at the user's lines
     values      what comes in and goes out
     devices     where arrays lie
 

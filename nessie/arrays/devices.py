@@ -41,7 +41,7 @@ def target_of(order: Sequence[nodes.Step], asked: str | None) -> tuple[str, bool
     return asked or own, own != HOST
 
 
-def place_of(value: object, shape: nodes.Shape, target: str) -> str:
+def left_on(value: object, shape: nodes.Shape, target: str) -> str:
     """Return where a result lies that was left on this target: a number everywhere, NumPy's arrays in the computer's
     memory."""
     return HOST if isinstance(value, np.ndarray) else target if shape else ""

@@ -138,8 +138,8 @@ class Narrowed(Operation):
 
 @dataclass(eq=False)
 class Node:
-    """An array or a value: the operation that gives it, or none, and then its value and the `device` where that lies, ''
-    for a number. `computed`: it had an operation."""
+    """An array or a value: the operation that gives it, or none, and then its value and the `device` where that lies,
+    '' for a number. `computed`: it had an operation."""
     shape: Shape
     kind: Kind
     operation: Operation | None = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
+from nessie.arrays.errors import caller
 from nessie.arrays.operators import OF_ELEMENTS
 from nessie.base.source import NessieError
 
@@ -25,7 +26,14 @@ def elementwise(function: str, operands: Sequence[Any]) -> Any:
     from nessie.api.errors import as_nessie_errors
     from nessie.arrays.array import combined
     with as_nessie_errors():
-        return combined(function, operands, see(OF_ELEMENTS[function]), False)
+        body = see(OF_ELEMENTS[function])
+        body.caller = caller()
+        try:
+            return combined(function, operands, body, False)
+        except NessieError as error:
+            if place := body.caller.span:
+                error.places = ((place, ""),)
+            raise
 
 
 def add_operators(kind: type) -> None:

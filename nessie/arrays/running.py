@@ -3,16 +3,19 @@ the code of its bodies, and kinds; neither lengths nor values from outside are p
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from threading import RLock
 from typing import Any
 
 from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes
-from nessie.arrays.devices import HOST, place_of, target_of
+from nessie.arrays.devices import HOST, left_on, target_of
+from nessie.arrays.errors import told
 from nessie.arrays.values import narrowed, result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
+from nessie.base.source import Span
 from nessie.base.system.deep import run_deep
 from nessie.syntax import nodes as syntax
 
@@ -51,11 +54,12 @@ def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: boo
 
     def computed() -> Any:
         found = compiled(order, wanted)
-        return found.program._call(ENTRY, arguments(order, found.written), {}, target, stay=stays)
+        with told({span: partial(place_of, order[n]) for span, n in found.written.places.items()}):
+            return found.program._call(ENTRY, arguments(order, found.written), {}, target, stay=stays)
     value = computed() if len(order) < DEEP else run_deep(computed)
     for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
         found = result(one, node.shape, node.kind)
-        node.became(found, place_of(found, node.shape, target if stays else HOST))
+        node.became(found, left_on(found, node.shape, target if stays else HOST))
 
 
 def settle(results: Sequence[nodes.Node], target: str | None = None) -> None:
@@ -64,6 +68,12 @@ def settle(results: Sequence[nodes.Node], target: str | None = None) -> None:
         if isinstance(step.operation, nodes.Narrowed):
             evaluate([step.operation.of], target)
             step.node.became(narrowed(step.operation), HOST if step.node.shape else "")
+
+
+def place_of(step: nodes.Step) -> Span | None:
+    """Return where an operator stands."""
+    body = None if step.operation is None else step.operation.seen
+    return None if body is None or body.caller is None else body.caller.span
 
 
 def function_of(results: Sequence[nodes.Node]) -> tuple[Any, list[Any]]:

@@ -16,6 +16,7 @@ from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name, number, pattern, together, typed
 from nessie.arrays.operations import Held, Offset, Operand, Places, Together
 from nessie.base.records import dataclass
+from nessie.base.source import Span
 from nessie.syntax import nodes as syntax
 
 ENTRY = "expression"
@@ -24,9 +25,10 @@ ENTRY = "expression"
 @dataclass(frozen=True)
 class Written:
     """The forms of a program, and what its `expression` takes, in order: leaves by their number among the nodes, the
-    lengths of an index's dimensions, and values that a body sees."""
+    lengths of an index's dimensions, and values that a body sees. `places`: those of operators, and their nodes."""
     forms: tuple[syntax.FunctionDef, ...]
     takes: tuple[tuple[Any, ...], ...]
+    places: dict[Span, int]
 
 
 class Writer:
@@ -42,6 +44,7 @@ class Writer:
         self.bindings: list[syntax.Binding] = []
         self.takes: dict[tuple[Any, ...], str] = {}
         self.parameters: dict[str, Kind] = {}
+        self.places: dict[Span, int] = {}
 
     def written(self, results: Sequence[nodes.Node]) -> Written:
         for node in [step.node for step in self.order if step.operation is None]:
@@ -55,7 +58,7 @@ class Writer:
         gives = Items(tuple([nodes.kind_of_value(node) for node in results]))
         entry = syntax.FunctionDef(ENTRY, pattern(list(self.parameters)), typed(list(self.parameters.values()), gives),
                                    None, body)
-        return Written((*self.module.functions, entry), tuple(self.takes))
+        return Written((*self.module.functions, entry), tuple(self.takes), self.places)
 
     def bring_together(self) -> None:
         """Go through all arrays of a shape once: so the lengths, which are known to be the same, are compared before
@@ -183,7 +186,10 @@ class Writer:
         return made
 
     def capture(self, node: nodes.Node, body: Seen | None) -> None:
-        """Let the body know what it sees outside: arrays of the graph, and parameters."""
+        """Let the body know what it sees outside: arrays of the graph, and parameters; an operator, its place."""
+        if body is not None and body.caller is not None and (place := body.caller.span):
+            body.place = place
+            self.places[place] = self.number[node]
         for at, (seen, text, value) in enumerate(body.captured() if body is not None else ()):
             if is_lazy(value):
                 made = self.bound(value._nessie_node).whole

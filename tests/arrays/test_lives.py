@@ -19,7 +19,7 @@ def test_a_computed_array_keeps_nothing_of_its_expression(kind: type) -> None:
     table.flags.writeable = False                   # so it is not copied
     x = nessie.asarray(source)
     middle = x.map(lambda a: a + 1)
-    y = middle.combine(x, lambda a, b: table[int(a)] + b).evaluate()
+    y = middle.combine(x, lambda a, b: table[int(a)] + b).evaluate()        # noqa: F821
     kept = [weakref.ref(one) for one in (source, table, x._nessie_node, middle._nessie_node)]
     assert y.tolist() == [float(x) + 1 + float(x) for x in source]
     del source, table, x, middle

@@ -24,8 +24,8 @@ MISSING = object()
 class Seen:
     """A function, and what it sees outside. `outer` has the names that it uses, with their values as of now;
     `parameters` are those that are given, the rest has its defaults; `values` become parameters, each with the text
-    that names it: arrays to which somebody may write are copied. `place`: where an operator stands, instead of in its
-    own text."""
+    that names it: arrays to which somebody may write are copied. An operator between arrays has a `caller`
+    (nessie.arrays.errors), and its `place` is there instead of in its own text."""
 
     def __init__(self, function: FunctionType, count: int | None = None, known: dict[Any, Seen] | None = None) -> None:
         known = {} if known is None else known
@@ -33,6 +33,7 @@ class Seen:
         self.function, self.written = function, written(function)
         self.name = function.__name__ if function.__name__.isidentifier() else "lambda"
         self.place: Span | None = None
+        self.caller: Any = None
         self.outer: dict[str, Any] = {}
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         for name in self.written.read:

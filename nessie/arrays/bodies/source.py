@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import linecache
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate, islice
 from types import CodeType, FunctionType
 
 from nessie.base.records import dataclass
@@ -45,14 +46,8 @@ class Written:
 
     def span(self, node: ast.AST) -> Span:
         """Return the place of a part of the function."""
-        return Span(self.source, self.place(node.lineno, node.col_offset),              # type: ignore[attr-defined]
-                    self.place(node.end_lineno, node.end_col_offset))                   # type: ignore[attr-defined]
-
-    def place(self, line: int, column: int) -> int:
-        """Return the place in the text of a column, which Python counts in bytes."""
-        start = self.starts[line - 1]
-        text = self.source.text[start:self.starts[line]]
-        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+        ends = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)       # type: ignore[attr-defined]
+        return Span(self.source, *[place_of(self.source.text, self.starts, *end) for end in ends])
 
 
 def read_outside(node: ast.AST, own: frozenset[str]) -> Iterator[ast.AST]:
@@ -124,10 +119,36 @@ def written_code(code: CodeType, name: str) -> Written:
         what = "is not where its code says; has the file changed?" if not found else \
             "cannot be told from another on its line: write them on lines of their own"
         raise NessieError(f"{called(name)} {what}")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    return Written(found[0], Source(shown_path(code.co_filename), text), tuple(starts))
+    return Written(found[0], Source(shown_path(code.co_filename), text), starts_of(lines))
+
+
+def place_in(code: CodeType, instruction: int) -> Span | None:
+    """Return where an instruction of the code is written; None if that is not known."""
+    lines = linecache.getlines(code.co_filename)
+    places: Iterable[tuple[int | None, ...]] = getattr(code, "co_positions", tuple)()
+    found = next(islice(places, instruction // 2, None), None)
+    if found is None:               # Python before 3.11 knows lines
+        line = next((line for start, end, line in code.co_lines() if start <= instruction < end), None)
+        found = line, line, 0, None
+    first, last, column, end = found
+    if first is None or last is None or column is None or last > len(lines):
+        return None
+    text, starts = "".join(lines), starts_of(lines)
+    end = len(lines[last - 1].rstrip().encode()) if end is None else end
+    return Span(Source(shown_path(code.co_filename), text), place_of(text, starts, first, column),
+                place_of(text, starts, last, end))
+
+
+def place_of(text: str, starts: Sequence[int], line: int, column: int) -> int:
+    """Return the place in the text of a column, which Python counts in bytes."""
+    start = starts[line - 1]
+    written = text[start:starts[line]]
+    return start + (column if written.isascii() else len(written.encode()[:column].decode()))
+
+
+def starts_of(lines: Sequence[str]) -> tuple[int, ...]:
+    """Return where lines begin, and where the last one ends."""
+    return tuple(accumulate(map(len, lines), initial=0))
 
 
 def called(name: str) -> str:

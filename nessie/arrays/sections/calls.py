@@ -16,7 +16,8 @@ from nessie.arrays.bodies.functions import MadeFunction, Module
 from nessie.arrays.bodies.kinds import Grid, Items, Kind
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see
 from nessie.arrays.bodies.trees import Made, name, pattern, typed
-from nessie.arrays.devices import HOST, place_of, target_of
+from nessie.arrays.devices import HOST, left_on, target_of
+from nessie.arrays.errors import told
 from nessie.arrays.running import program_of
 from nessie.arrays.sections.methods import Section
 from nessie.base.records import dataclass
@@ -55,7 +56,8 @@ class HostSection:
             compiled = self.compiled(seen, kinds)
             outside = [value for _, _, value in seen.captured()]
             flat = [plain(one) for one in (*given, *outside)]
-            value = compiled.program._call(ENTRY, flat, {}, target, stay=stays)
+            with told({}):
+                value = compiled.program._call(ENTRY, flat, {}, target, stay=stays)
             return converted(value, compiled.function.gives, target if stays else HOST)
 
     def compiled(self, seen: Seen, kinds: tuple[Kind, ...]) -> Compiled:
@@ -109,7 +111,7 @@ def converted(value: Any, kind: Kind, target: str) -> Any:
                 inner = inner[0] if len(inner) else []
                 lengths.append(len(inner))
             found = values.result(value, tuple(lengths), element)
-            return Array(nodes.leaf(tuple(lengths), element, found, place_of(found, tuple(lengths), target)))
+            return Array(nodes.leaf(tuple(lengths), element, found, left_on(found, tuple(lengths), target)))
         case Items(items):
             return tuple([converted(one, of, target) for one, of in zip(values.parts(value, items), items)])
     return value

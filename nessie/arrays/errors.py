@@ -1,0 +1,74 @@
+"""Errors of arrays in Python's words, at the user's own lines.
+
+An operator is a body whose text nobody has written: its place is where it is called. A program is kept for all
+expressions of one structure: what fails in one of them is told at its own place.
+"""
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import CodeType
+
+from nessie.arrays.bodies.source import place_in
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Span
+
+WORDS = {
+    "Divide by zero.": "Division by zero.",
+    "Divide by zero in function MOD.": "Modulo by zero.",
+    "Divide by zero in function REM.": "Modulo by zero.",
+    "Sequence reference (a[i]) out of bounds.": "Index out of range.",
+    "Length mismatch in an apply-to-each.": "These sequences are of different lengths.",
+    "The power must be nonnegative for ^ .": "An int to a negative power is no int.",
+    "Sqrt of negative number.": "Square root of a negative number.",
+    "Ln of negative number.": "Logarithm of a negative number."}
+LABELS = ((re.compile(r"\b(?:mod|rem)\(([^,()]+), ([^,()]+)\)"), r"\1 % \2"),
+          (re.compile(r"\blshift\(([^,()]+), ([^,()]+)\)"), r"\1 << \2"),
+          (re.compile(r"\brshift\(([^,()]+), ([^,()]+)\)"), r"\1 >> \2"))
+OF_INT = re.compile(r"Float out of the range of int in function \w+\.")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The instruction of the user's code that has called an operation."""
+    code: CodeType
+    instruction: int
+
+    @property
+    def span(self) -> Span | None:
+        """Where that is written, if the text is known."""
+        return place_in(self.code, self.instruction)
+
+
+def caller() -> Caller:
+    """Return what has called Nessie."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nessie."):
+        frame = frame.f_back
+    return Caller(frame.f_code, frame.f_lasti)
+
+
+def in_words(error: NessieError) -> NessieError:
+    """The error, in Python's words."""
+    error.message = WORDS.get(error.message, error.message)
+    if OF_INT.fullmatch(error.message):
+        error.message = "This float is no int of 64 bits."
+    places = []
+    for span, label in error.places:
+        for pattern, instead in LABELS:
+            label = pattern.sub(instead, label)
+        places.append((span, label))
+    error.places = tuple(places)
+    return error
+
+
+@contextmanager
+def told(moved: Mapping[Span, Callable[[], Span | None]]) -> Iterator[None]:
+    """Tell errors of the body in Python's words, at the places to which theirs have moved."""
+    try:
+        yield
+    except NessieError as error:
+        error.places = tuple([((span in moved and moved[span]()) or span, label) for span, label in error.places])
+        raise in_words(error) from error.__cause__
