@@ -131,7 +131,8 @@ class Collection:
                            for name in node.results if name != "_"]
                 found.append({"name": node.name, "op": node.op, "function": graph.name, "region": graph.region,
                               "size": index.elements(space_size(node.space)), "spans": spans, "calls": calls,
-                              "binding": bindings.get((graph.name, graph.region, node.name), ""), "results": results})
+                              "binding": bindings.get((graph.name, graph.region, node.name), ""), "results": results,
+                              **({"by": node.by} if node.by else {})})
         return found
 
     def bindings(self) -> dict[tuple[str, int, str], str]:

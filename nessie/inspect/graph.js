@@ -369,7 +369,8 @@ function nodeDetails(data, schedule, id, go) {
   const place = region.nodes[drawn].kernel;
   const code = codeName(data, schedule, id);
   const about = [`${node.op} over ${node.size.toLocaleString("en")}, in `,
-    button(region.kernels[place].title, () => go.kernel(region, place)), code && `, ${code}`];
+    button(region.kernels[place].title, () => go.kernel(region, place)), code && `, ${code}`,
+    node.by && `, walked by ${node.by}`];
   const results = node.results.map(({ name, type, bytes }) =>
     [element("code", {}, `${name} : ${type}`), bytes ? ` ${bytesText(bytes)}` : ""]);
   const edge = (line, end) => [line[end] === null ? "what is in memory:" : link(data, region.nodes[line[end]].id, go),

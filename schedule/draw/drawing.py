@@ -28,12 +28,14 @@ class DrawnKernel:
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """`kernel`: its kernel's place among the kernels; `copy`: another kernel computes the node too, and writes it."""
+    """`kernel`: its kernel's place among the kernels; `copy`: another kernel computes the node too, and writes it;
+    `by`: the mapping that walks it."""
     name: str
     kernel: int
     copy: bool
     lines: tuple[str, ...]
     area: Area
+    by: str = ""
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ class Whole:
     def drawing(self, heading: str) -> Drawing:
         kernels = tuple(self.kernel(kernel) for kernel in range(len(self.inner)))
         nodes = tuple(DrawnNode(node.name, self.plan.home[k], self.plan.copies[k], node_lines(node),
-                                self.inside(self.plan.home[k], k)) for k, node in enumerate(self.plan.nodes))
+                                self.inside(self.plan.home[k], k), node.by) for k, node in enumerate(self.plan.nodes))
         return Drawing(heading, kernels, nodes, (*self.found(), *self.left()), tuple(self.lines()), self.sketch.width,
                        self.sketch.height)
 

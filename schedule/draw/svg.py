@@ -59,7 +59,8 @@ def kernel_shape(kernel: DrawnKernel, colour: str) -> str:
 
 def node_shape(node: DrawnNode) -> str:
     area, kind = node.area, "node copy" if node.copy else "node"
-    return f'<g class="{kind}"><title>{escape(node.name)}</title>{box(area, 4)}' \
+    walked = f", walked by {node.by}" if node.by else ""
+    return f'<g class="{kind}"><title>{escape(node.name + walked)}</title>{box(area, 4)}' \
            f'{centred(node.lines[0], area, 17)}{centred(node.lines[1], area, 32, "small")}</g>'
 
 

@@ -69,7 +69,7 @@ def dot_region(graph: Graph, region: RegionSchedule, prefix: str) -> str:
 
 
 def label(node: Node) -> str:
-    return f"{node.name}\n{node.op}"
+    return f"{node.name}\n{node.op}" + (f"\nby {node.by}" if node.by else "")
 
 
 def quoted(text: str) -> str:
@@ -123,7 +123,8 @@ def nodes_data(graph: Graph, drawing: Drawing) -> list[dict[str, Any]]:
         node = index.nodes[index.position[drawn.name]]
         found.append({"name": node.name, "op": node.op, "kernel": drawn.kernel, "copy": drawn.copy,
                       "results": list(node.results), "lines": list(drawn.lines),
-                      "inputs": [use.name for use in node.uses if use.name not in index.maker], **place(drawn.area)})
+                      "inputs": [use.name for use in node.uses if use.name not in index.maker], **place(drawn.area),
+                      **({"by": node.by} if node.by else {})})
     return found
 
 
