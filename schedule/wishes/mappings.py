@@ -45,13 +45,17 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, W
         nodes = [node for graph in graphs for node in named(graph, wish.first, wish, wishes) if node.op != HOST]
         if not nodes and wishes.strict and concerned(graphs, wish):
             raise missing(graphs, wish.first, wish, wishes)
-        for name in [name for node in nodes for name in node.results if name != "_"]:
-            if found.setdefault(name, wish).says_other(wish):
-                raise NessieError(f"{wish.first} is to be walked in two ways, and can be in one",
-                                  *place_of(found[name]), *place_of(wish))
-        taken = require_walks(program, nodes, wish)
+        earlier = [found[name] for node in nodes for name in node.results if name in found]
+        for other in [other for other in earlier if other.says_other(wish)][:1]:
+            raise NessieError(f"{wish.first} is to be walked in two ways, and can be in one", *place_of(other),
+                              *place_of(wish))
+        nodes = [node for node in nodes if not any([name in found for name in node.results])]
+        if not nodes:
+            continue
+        refused = require_walks(program, nodes, wish)
         wishes.met.told.update(dict.fromkeys([f"{wish.option} leaves out the kernel of {made}: {reason}"
-                                              for made, reason in taken]))
+                                              for made, reason in refused]))
+        found |= {name: wish for node in nodes for name in node.results if name != "_"}
     return found
 
 

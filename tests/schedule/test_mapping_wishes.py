@@ -1,11 +1,14 @@
 """Users' wishes for mappings: options, files, pragmas; what cannot be walked, with the wrong word; what fuses."""
 from __future__ import annotations
 
+import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+import nessie
 from nessie.base.source import NessieError, Source
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.pragmas import doubtful, of_source
@@ -114,6 +117,48 @@ def test_what_may_not_be_mapped(body: str, type_: str, says: str, tmp_path: Path
     told = capsys.readouterr().err
     assert says in told
     assert "^^^^^^^" in told and body.strip() in told
+
+
+def test_jing_maps_up_to_five_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "p + q + r + s + t2 + u"
+    for name in ("p", "q", "r", "s", "t2", "u"):
+        body = f"{{{body} : {name} in v}}"
+    path = written(tmp_path, f"function main(v) : [int] -> [[[[[[int]]]]]] = let a = {body}; % map a by Jing % in a;\n")
+    words = ["compile", path, "-e", "main", "--target", "cuda", "--emit", "fused"]
+    assert main(words) == 1
+    told = capsys.readouterr().err
+    assert "Jing maps up to 5 axes, and here are 6: JingExt and FoldAll map any number" in told
+    assert main([*words, "--map", "a=JingExt"]) == 0
+    assert "FoldLast2" in capsys.readouterr().out
+
+
+def test_graphs_show_mappings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, with_pragma("map a by GridBlock(2, Gen)"))
+    for form, says in (("dot", "a\\nMAP\\nby GridBlock(2, Gen)"), ("json", '"by": "GridBlock(2, Gen)"'),
+                       ("svg", "<title>a, walked by GridBlock(2, Gen)</title>")):
+        assert main(["graph", path, *TYPE, "--target", "cuda", "--format", form]) == 0
+        assert capsys.readouterr().out.count(says) == 1
+    assert main(["compile", path, *TYPE, "--target", "cuda", "--emit", "graph"]) == 0
+    assert 'walked_by "GridBlock(2, Gen)"' in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_the_prompt_and_python_ask_for_mappings(monkeypatch: pytest.MonkeyPatch,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["function twice(v) = {x * 2 : x in v};", ":map", ":map twice=Jing", ":map twice = FoldAll", ":map",
+             ":map twice=Jng", ":target cudasim", "twice([1, 2]);", ":explain twice [int]"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(typed) + "\n"))
+    main([])
+    out, err = capsys.readouterr()
+    assert "no mapping is asked for\n" in out and out.count("--map twice=FoldAll\n") == 2 and "twice=Jing" not in out
+    assert "[2, 4]" in out and "did you mean Jing?" in err
+    program = nessie.compile(typed[0], target="cudasim", mappings={"twice": "GridBlock(1, SplitLast(32, Gen))"})
+    assert program.twice([1, 2]).tolist() == [2, 4]
+    assert "by --map twice=GridBlock(1, SplitLast(32, Gen))" in str(program.twice.explain([1, 2]))
+    for wrong, says in (({"twice": "Jng"}, "did you mean Jing?"), ({"twice": 1}, "a mapping is a str"),
+                        ("Jing", "a dict")):
+        with pytest.raises(nessie.NessieError, match=re.escape(says)):
+            nessie.compile(typed[0], mappings=wrong)                # type: ignore[arg-type]
 
 
 def test_mistakes_in_what_asks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
