@@ -1,0 +1,240 @@
+"""Tuning: its files, thresholds from measurements, and the command that measures."""
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nessie
+from nessie.base.source import NessieError, Source
+from nessie.lambda_cu import nodes as ir
+from nessie.tool.cli import main
+from nessie.tuning.file import ITEMS, Threshold, Tuned, Tuning, machine, parse, read, show
+from nessie.tuning.fit import Fit, Measured, fit
+
+PICK = "function pick(xs, is) : ([float],[int]) -> [float] = let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};"
+ARGUMENTS = ("{float(i) / float(n) : i in [0:n]}", "{rem(i * 7919, n) : i in [0:m]}")
+SHARE = ir.Tunable("pick.it.pulled", "share", 8)
+SUB8 = (ir.Tunable("sums.ys.sub8", "n", 4096), ir.Tunable("sums.ys.sub8_longest", "longest", 64))
+
+TEXT = """\
+machine "a machine, 2 cores"
+program "pick.nesl" pick
+choice pick.it {
+  pulled share = 12        // 1.02 x the best
+  items
+}
+choice sums.ys {
+  sub8 n = 100
+  sub8 longest = 50
+  items
+}
+"""
+
+
+def parsed(text: str) -> Tuning:
+    return parse(Source("x.tuning", text))
+
+
+def failed(text: str) -> str:
+    with pytest.raises(NessieError) as raised:
+        tuning = parsed(text)
+        tuning.values((SHARE, *SUB8), ("pick", "sums"))
+    return str(raised.value)
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+def test_a_file_says_thresholds_by_bindings() -> None:
+    tuning = parsed(TEXT)
+    assert tuning == Tuning("a machine, 2 cores", "pick.nesl", "pick", (
+        Tuned("pick.it", (Threshold("pulled", "share", 12),)),
+        Tuned("sums.ys", (Threshold("sub8", "n", 100), Threshold("sub8", "longest", 50)))))
+    assert parsed(show(tuning)) == tuning
+    assert tuning.values((SHARE, *SUB8), ("pick", "sums")) == {
+        "pick.it.pulled": 12, "sums.ys.sub8": 100, "sums.ys.sub8_longest": 50}
+    assert tuning.values((SHARE,), ("pick",)) == {"pick.it.pulled": 12}         # of other programs nothing is asked
+
+
+@pytest.mark.parametrize("before, after, message, line, word", [
+    ("pick.it {", "pick.at {", "there is no choice pick.at", 3, "pick.at"),
+    ("pulled share", "pulld share", "pick.it has no version pulld with a threshold for share", 4, "pulld share = 12"),
+    ("pulled share", "pulled n", "pick.it has no version pulled with a threshold for n", 4, "pulled n = 12"),
+    ("pulled share", "pulled width", "what the version's threshold is compared with is expected here: n, total", 4,
+     "width"),
+    ("= 12", "= 1.5", "a threshold is a whole number, and not negative", 4, "1.5"),
+    ("= 12", "= -1", "a threshold is a whole number, and not negative", 4, "-"),
+    ("  items\n}\nchoice", "}\nchoice", "'items' is expected here: it is the last of every choice", 5, "}"),
+    ('machine "', 'machin "', "'machine' is expected here: machine \"NAME\"", 1, "machin"),
+    ("choice pick", "version pick", "'choice' is expected here", 3, "version"),
+])
+def test_a_wrong_file_is_an_error_with_its_line(before: str, after: str, message: str, line: int, word: str) -> None:
+    told = failed(TEXT.replace(before, after, 1))
+    assert message in told
+    assert f"--> x.tuning:{line}:" in told
+    shown = told.splitlines()
+    marked = next(at for at, text in enumerate(shown) if re.fullmatch(r"\s*\| *\^+", text))
+    carets = shown[marked].index("^")
+    assert shown[marked - 1][carets:carets + shown[marked].count("^")] == word
+
+
+def test_another_machine_is_a_warning() -> None:
+    (doubt,) = parsed(TEXT).doubts("this one")
+    assert "measured on another machine: this is this one" in doubt and "x.tuning:1:9" in doubt
+    assert parsed(TEXT).doubts("a machine, 2 cores") == []
+    assert read("none") == ITEMS and ITEMS.doubts("any") == []
+
+
+# Fitting ----------------------------------------------------------------------------------------
+
+
+def points(crossing: float, xs: list[int], at_least: bool = True) -> list[Measured]:
+    """A version that takes crossing / x of the time of the rest, or x / crossing."""
+    return [Measured(x, crossing / x if at_least else x / crossing, 1.0) for x in xs]
+
+
+@pytest.mark.parametrize("crossing", [3.0, 20.0, 700.0])
+@pytest.mark.parametrize("at_least", [True, False])
+def test_a_threshold_is_where_the_times_cross(crossing: float, at_least: bool) -> None:
+    found = fit(points(crossing, [1, 10, 100, 1000, 10000], at_least), at_least, 10 ** 9 if at_least else 0)
+    assert found.threshold == pytest.approx(crossing, rel=0.35)
+    assert found.regret == pytest.approx(1.0) and found.monotonic
+
+
+def test_the_shipped_threshold_stays_where_another_gains_nothing() -> None:
+    assert fit(points(20, [1, 10, 100]), True, 50) == Fit(50, 1.0, True)
+    assert fit(points(20, [1, 10, 100]), True, 5).threshold == pytest.approx(20, abs=2)
+
+
+def test_a_version_that_is_never_faster_never_runs() -> None:
+    always, never = [Measured(x, 1.0, 3.0) for x in (1, 5, 9)], [Measured(x, 3.0, 1.0) for x in (1, 5, 9)]
+    assert fit(always, True, 4).threshold == 0 and fit(never, True, 4).threshold == ir.UNKNOWN
+    assert fit(always, False, 4).threshold == ir.UNKNOWN and fit(never, False, 4).threshold == 0
+
+
+def test_what_is_faster_here_and_there_is_told() -> None:
+    mixed = [Measured(1, 1.0, 2.0), Measured(5, 2.0, 1.0), Measured(9, 1.0, 2.0)]
+    found = fit(mixed, True, 4)
+    assert not found.monotonic and found.regret == pytest.approx(2 ** (1 / 3))
+
+
+def test_no_other_threshold_is_better() -> None:
+    """By trying all, on measurements that are drawn."""
+    draw = random.Random(3)
+    for _ in range(200):
+        drawn = [Measured(draw.randrange(1, 40), draw.uniform(1, 3), draw.uniform(1, 3)) for _ in range(5)]
+        at_least = draw.random() < 0.5
+        found = fit(drawn, at_least, draw.randrange(50))
+        best = min(lost(drawn, at_least, threshold) for threshold in range(60))
+        assert lost(drawn, at_least, found.threshold) <= best * 1.031
+
+
+def lost(measured: list[Measured], at_least: bool, threshold: int) -> float:
+    product = 1.0
+    for m in measured:
+        taken = m.version if (m.x >= threshold if at_least else m.x <= threshold) else m.rest
+        product *= taken / min(m.version, m.rest)
+    return float(product ** (1 / len(measured)))
+
+
+# The command ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "pick.nesl"
+    path.write_text(PICK)
+    return path
+
+
+def test_tune_writes_a_file_that_runs_take(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "pick.tuning"
+    assert main(["tune", str(program), "-e", "pick", *ARGUMENTS, "--shapes", "200x2,200x100,1e4x3", "-o",
+                 str(out)]) == 0
+    told = capsys.readouterr().err
+    assert re.search(r"200x2: pick\.it: pulled [\d.]+ ms, items [\d.]+ ms\n", told)
+    tuning = parse(Source("pick.tuning", out.read_text()))
+    assert (tuning.machine, tuning.program, tuning.entry) == (machine(), "pick.nesl", "pick")
+    assert [choice.name for choice in tuning.choices] == ["pick.it"]
+    assert took(program, out, capsys) in ("pulled", "items")
+
+
+def took(program: Path, tuning: Path | str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The version that a run on 50 elements and 5 gathers takes."""
+    xs = "[" + ", ".join([f"{i}.0" for i in range(50)]) + "]"
+    assert main(["profile", str(program), "-e", "pick", xs, "[1, 2, 3, 4, 5]", "--tuning", str(tuning)]) == 0
+    found = re.search(r"pick\.it took (\w+) 1 time", capsys.readouterr().out)
+    assert found
+    return found[1]
+
+
+def test_an_edited_threshold_changes_the_choice_without_compiling(
+        program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    tuning = tmp_path / "pick.tuning"
+    text = f'machine "{machine()}"\nprogram "pick.nesl" pick\nchoice pick.it {{\n  pulled share = 11\n  items\n}}\n'
+    tuning.write_text(text)
+    assert took(program, tuning, capsys) == "items"
+    from nessie import driver
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("it is compiled once more")
+    monkeypatch.setattr(driver, "built", refuse)
+    tuning.write_text(text.replace("11", "10"))
+    assert took(program, tuning, capsys) == "pulled"
+
+
+def test_none_takes_no_version(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert took(program, "none", capsys) == "items"
+
+
+@pytest.mark.parametrize("words, message", [
+    (["-e", "pick", *ARGUMENTS, "--target", "cudasim"], "the times of cudasim mean nothing: tune on cpu or cuda"),
+    (["-e", "pick"], "tune needs -e ENTRY ARG..."),
+    (["-e", "pick", *ARGUMENTS, "--shapes", "10xten"], "10xten is not shapes of one to three sizes each"),
+    (["-e", "twice", "[n]", "--shapes", "3,4"], "twice has no versions: there is nothing to tune"),
+])
+def test_tune_says_what_is_wrong(program: Path, words: list[str], message: str,
+                                 capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(f"{PICK}\nfunction twice(v) : [int] -> [int] = {{2 * x : x in v}};")
+    assert main(["tune", str(program), *words]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_a_tuning_file_warns_and_fails_on_the_command_line(program: Path, tmp_path: Path,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    tuning = tmp_path / "pick.tuning"
+    tuning.write_text('machine "another"\nprogram "pick.nesl" pick\nchoice pick.at {\n  items\n}\n')
+    assert main(["run", str(program), "-e", "pick", "[1.0, 2.0]", "[1]", "--tuning", str(tuning)]) == 1
+    told = capsys.readouterr().err
+    assert "warning: these thresholds were measured on another machine" in told
+    assert "error: there is no choice pick.at" in told and "there are pick.it" in told
+
+
+# Python -----------------------------------------------------------------------------------------
+
+
+def test_python_takes_tuning_and_all_versions_give_the_same_bits(tmp_path: Path) -> None:
+    tuning = tmp_path / "pick.tuning"
+    text = 'machine "{}"\nprogram "pick.nesl" pick\nchoice pick.it {{\n  pulled share = {}\n  items\n}}\n'
+    xs, places = np.random.default_rng(0).normal(size=300), np.arange(0, 300, 7)
+    found = []
+    for share in (None, "none", "0", "1000000"):
+        options: dict[str, Any] = {"tuning": share} if share == "none" else {}
+        if share not in (None, "none"):
+            tuning.write_text(text.format(machine(), share))
+            options = {"tuning": str(tuning)}
+        for threads in (1, 2):
+            program = nessie.compile(PICK, threads=threads, **options)
+            found += [np.asarray(program.pick(xs, places)).tobytes() for _ in range(300 if threads == 1 else 2)]
+    assert len(set(found)) == 1
+    tuning.write_text(text.format("another", 3))
+    with pytest.warns(UserWarning, match="measured on another machine"):
+        nessie.compile(PICK, tuning=str(tuning))
+    with pytest.raises(nessie.NessieError, match="tuning is a str"):
+        nessie.compile(PICK, tuning=3)  # type: ignore[arg-type]
