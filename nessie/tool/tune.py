@@ -7,7 +7,9 @@ ARGs are expressions of n, m and k, the numbers of a shape:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 
 from nessie.base.source import NessieError, Source, UsageError
 from nessie.lambda_cu import nodes as ir
@@ -20,7 +22,7 @@ from nessie.tuning.file import Tuning, machine, name_of, show
 from nessie.tuning.measure import Sample, fitted, times
 
 NAMES = ("n", "m", "k")         # of a shape's numbers
-USUAL = tuple((n, m) for n in (100, 10_000, 1_000_000) for m in (100, 10_000, 1_000_000))
+USUAL = tuple((n, m) for n in (1000, 30_000, 1_000_000) for m in (4 * n, n, n // 2, n // 4, n // 10, n // 100))
 TARGETS = ("cpu", "cuda")       # whose times mean something
 
 
@@ -46,7 +48,8 @@ def tune(options: argparse.Namespace) -> int:
     return 0
 
 
-def sample(options: argparse.Namespace, program: syntax.Program, shape: tuple[int, ...]) -> Sample:
+def sample(options: argparse.Namespace, program: syntax.Program, shape: tuple[int, ...],
+           clock: Callable[[], float] = perf_counter) -> Sample:
     """The times of the function's versions on the ARGs for this shape."""
     from nessie.arguments.words import words_of
     from nessie.session.calling import prepare_call
@@ -63,7 +66,7 @@ def sample(options: argparse.Namespace, program: syntax.Program, shape: tuple[in
     target = session.target
     built = target.compiled_for(session.job, prepared.program, prepared.arguments)
     assert not isinstance(built, ir.Program)
-    return times(target, built, prepared.arguments)
+    return times(target, built, prepared.arguments, clock)
 
 
 def evaluate(session: Session, program: syntax.Program) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from nessie.base.records import dataclass
 from nessie.lambda_cu.nodes import UNKNOWN
 
-NOISE = 0.03                    # a gain that may be none
+NOISE = 0.01                    # a gain that may be none
 
 
 @dataclass(frozen=True)

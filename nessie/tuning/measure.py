@@ -7,7 +7,7 @@ Versions run by turns, so that whatever else the machine does meets all of them;
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +22,8 @@ from nessie.running.targets import Target
 from nessie.tuning.file import Threshold, Tuned, all_names, version_of
 from nessie.tuning.fit import Fit, Measured, fit
 
-ROUNDS = 7
+ROUNDS, MOST_ROUNDS = 7, 60     # at least and at most
+ENOUGH = 0.3                    # seconds of rounds beyond the least
 FALLING = ir.STATISTICS         # what a threshold is an upper bound of
 
 
@@ -46,7 +47,8 @@ def versions_in(program: instructions.Program) -> dict[str, list[str]]:
     return {choice: [*versions, LAST] for choice, versions in found.items()}
 
 
-def times(target: Target, built: CpuProgram | GpuProgram, arguments: Sequence[Any]) -> Sample:
+def times(target: Target, built: CpuProgram | GpuProgram, arguments: Sequence[Any],
+          clock: Callable[[], float] = perf_counter) -> Sample:
     """The versions of each choice on these arguments, all others as they ship."""
     device, memory = target.device(built), target.memory()
     seen: dict[str, int] = {}
@@ -55,17 +57,22 @@ def times(target: Target, built: CpuProgram | GpuProgram, arguments: Sequence[An
         target.world.limit(memory, target.limits.hints)
         limits = host.HostLimits(target.limits.depth, memory, target.limits.hints, only=only)
         stats = host.Stats()
-        began = perf_counter()
+        began = clock()
         target.in_time(lambda: host.execute(built.program, built.host, arguments, device, limits, stats,
                                             target.world.perform))
-        took = perf_counter() - began
+        took = clock() - began
         seen.update(stats.statistics)
         return took
 
     seconds: dict[str, dict[str, float]] = {}
     for choice, versions in versions_in(built.host).items():
-        rounds = [{version: run({choice: version}) for version in versions} for _ in range(ROUNDS + 1)]
-        seconds[choice] = {version: min([taken[version] for taken in rounds[1:]]) for version in versions}
+        rounds: list[dict[str, float]] = []
+        for version in versions:                # its code is made, its memory taken
+            run({choice: version})
+        began = perf_counter()
+        while len(rounds) < ROUNDS or (len(rounds) < MOST_ROUNDS and perf_counter() - began < ENOUGH):
+            rounds.append({version: run({choice: version}) for version in versions})
+        seconds[choice] = {version: min([taken[version] for taken in rounds]) for version in versions}
     return Sample(built.host.tunables, seconds, seen)
 
 
