@@ -104,10 +104,11 @@ class Cpu(Launches):
         """What runs the host level, once it has had work enough; not where somebody wants to know of each launch."""
         if self.stats.detailed or self.runs + self.stats.launches + host.stats.steps <= self.patience:
             return None
-        if self.edition is None:
+        tunables = {} if host.limits.only else host.tunables
+        if self.edition is None or self.edition.tunables != tunables:
             with STEADY:
                 from nessie.cudagen.native.running import Edition  # a short run does without
-            self.edition = Edition(self, host.calls.circles)
+            self.edition = Edition(self, host.calls.circles, tunables)
             self.consider(0.0)
         return self.edition.run(host)
 

@@ -42,6 +42,8 @@ from nessie.cudagen.native.records import Records
 from nessie.cudagen.native.scalars import NotNative, values
 from nessie.cudagen.native.words import CODE, UNLIMITED
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.rename import substitute
+from nessie.lambda_cu.scope import calls_in
 
 MOVING = (Jump, Move, Drop, Give)               # what is no statement of lambda_cu
 
@@ -60,7 +62,7 @@ class Place:
 @dataclass(frozen=True)
 class Known:
     """What is known of the program, by names. `circles`: of recursion; `offers`: the functions that the device can
-    launch, like kernels."""
+    launch, like kernels; `tunables`: the run's thresholds, unless it wants to know of decisions."""
     codes: Mapping[str, Code]
     types: Mapping[str, tuple[ir.Type | None, ...]]
     kernels: Callable[[str], Kernel]
@@ -68,6 +70,7 @@ class Known:
     circles: Mapping[str, int]
     offers: Container[str]
     around: Surrounding
+    tunables: Mapping[str, int]
 
 
 def functions(known: Known, handlers: Mapping[str, int]) -> tuple[Records, dict[str, Place]]:
@@ -139,9 +142,8 @@ class Function:
                 self.launch(instruction)
             case Compute():
                 self.compute(instruction)
-            case Decide(dead=dead):
-                out.ask(lambda run: run.decide(instruction))
-                self.drop(dead)
+            case Decide():
+                self.decide(instruction)
             case Constant(result) if result is not None:
                 self.constant(instruction)
             case Perform():
@@ -220,6 +222,16 @@ class Function:
             out.used, out.most = used, most
             out.ask(lambda run: run.compute(instruction))
         self.drop(instruction.dead)
+
+    def decide(self, instruction: Decide) -> None:
+        """Python is asked for statistics, and where somebody wants to know."""
+        if calls_in(instruction.value) or not self.known.tunables:
+            self.out.ask(lambda run: run.decide(instruction))
+            self.drop(instruction.dead)
+        else:
+            known = {name: ir.Const(value, "int") for name, value in self.known.tunables.items()}
+            self.compute(Compute(instruction.result, substitute(instruction.value, known), instruction.names,
+                                 instruction.dead, origin=instruction.origin))
 
     def constant(self, instruction: Constant) -> None:
         assert instruction.result is not None

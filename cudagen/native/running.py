@@ -43,11 +43,11 @@ WHY = {number: name for name, number in LEAVES.items()}
 
 
 class Edition:
-    """`device` is a nessie.cudagen.cpu.device.Cpu, which makes it. `phases`: those of the plans, by the numbers of
+    """`device` is a nessie.cudagen.cpu.device.Cpu, which makes it for these thresholds. `phases`: those of the plans, by the numbers of
     their functions."""
 
-    def __init__(self, device: Any, circles: dict[str, int]) -> None:
-        self.device, self.program = device, device.built.program
+    def __init__(self, device: Any, circles: dict[str, int], tunables: dict[str, int]) -> None:
+        self.device, self.program, self.tunables = device, device.built.program, tunables
         self.step, handlers = machine()
         self.machine = Machine(device.memory)
         self.plans = {plan.name: plan for plan in device.built.plans}
@@ -63,7 +63,7 @@ class Edition:
                              device.pool.threads)
         known = Known(called_from(self.program.entry.function, device.built.host.functions), types, self.kernel,
                       {site.name: number for number, site in enumerate(self.program.sites)}, circles, device.offers,
-                      around)
+                      around, tunables)
         records, self.places = functions(known, handlers)
         self.words = (ctypes.c_int64 * len(records.words))(*records.words)
         self.base = ctypes.addressof(self.words)

@@ -172,3 +172,23 @@ def test_a_choice_that_is_none_is_refused(before: str, after: str, message: str)
         text = text.replace("return ys_2", "return ys_1")
     with pytest.raises(IllFormed, match="^.*" + message.translate({ord(c): "\\" + c for c in "*[]()"})):
         check(parse(text))
+
+
+def test_native_code_decides_by_thresholds() -> None:
+    """Without statistics it asks nobody: what has run is told by a version that gives something else."""
+    text = TEXT.replace("n >= sums.ys.sub8 and longest(&offsets) <= sums.ys.short", "n * sums.ys.sub8 <= m")
+    first, second = text.split("kernel K1_sub8")
+    made = parse(f"{first}kernel K1_sub8{second.replace('xs[i] using', '-1.0 using', 1).replace('using xs }', '}', 1)}")
+    check(made)
+    device = cpu_device(made, threads=2)
+    device.patience = -1
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+    def value(tuning: dict[str, int]) -> Any:
+        found = execute(made, [flatten_value(rows, Seq(Seq(FLOAT)))], device, HostLimits(tuning=tuning))
+        return plain_value(found, Seq(FLOAT))
+
+    assert value({}) == [3.0, 7.0, 11.0]
+    assert value({"sums.ys.sub8": 2}) == [-2.0, -2.0, -2.0]
+    assert value({"sums.ys.sub8": 3}) == [3.0, 7.0, 11.0]
+    assert device.edition is not None
