@@ -2,8 +2,9 @@
 
     python benchmarks/versions.py [--save FILE]
 
-Each program is tuned on the usual shapes, as nessie tune does, and then measured on others, in processor time. `chosen` is what the tuned
-thresholds take, `shipped` what those that ship do: how many times as long as the best version for the shape.
+Each program is tuned on the usual shapes, as nessie tune does, and then measured on others, in processor time. `chosen`
+is what the tuned thresholds take, `shipped` what those that ship do: how many times as long as the best version for the
+shape.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Turns explanations of schedules into JSON data: times in nanoseconds, sizes in bytes.
 
     {"function", "machine", "mode", "once", "schedules": {"none", "greedy", "ilp"}, "regions": [...],
-     "functions": [...], "groups": [...], "reductions": [...], "spaces": [...], "interiors": [...]}
+     "functions": [...], "groups": [...], "reductions": [...], "spaces": [...], "interiors": [...], "versions": [...]}
                  "mode": the schedule that runs; "once": a call runs each region just once
     a function   "name", "runs" ("thread", "lifted", "apart" or "host"), "place", and unless it runs per element the
                  "reason" why not, and "where"
@@ -11,6 +11,7 @@
                  known
     an interior  "place", its "ranges" ("from" an index, and "before" which), of rows first, and what is "dropped": each
                  "decision", and what it is "inside"
+    a version    a text for each choice that a run makes; none, where it makes none
     a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
                  kernels in the code, if known
     a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),
@@ -55,7 +56,8 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "reductions": [reduction_json(found) for found in explained.notes.reductions],
             "spaces": [space_json(found) for found in explained.notes.spaces],
             "interiors": [interior_json(found) for found in explained.notes.interiors],
-            "mappings": [mapping_json(found) for found in explained.notes.mappings]}
+            "mappings": [mapping_json(found) for found in explained.notes.mappings],
+            **({"versions": list(explained.versions)} if explained.versions else {})}
 
 
 def interior_json(found: InteriorExplained) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Makes a choice between versions of a region's steps."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
@@ -39,6 +39,12 @@ def block(statements: Sequence[ir.Statement], results: Sequence[ir.Param], names
         renamed.update((p.name, names.fresh(p.name)) for p in scope.results(statement) if p.name != "_")
     found = [rename_statement(statement, renamed) for statement in statements]
     return ir.Block(tuple(found), tuple([ir.Var(renamed.get(p.name, p.name)) for p in results]))
+
+
+def has_version(function: ir.Function, names: Collection[str]) -> bool:
+    """Does the function choose one of these versions already?"""
+    return any(case.name in names for statement in scope.statements(function.body)
+               if isinstance(statement, ir.Choose) for case in statement.cases)
 
 
 def names_of(function: ir.Function) -> Names:

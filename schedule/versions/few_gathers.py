@@ -39,7 +39,7 @@ from nessie.schedule.pull import (
     one_by_one,
     without_dead_code,
 )
-from nessie.schedule.versions.choice import Version, atom, choice, names_of
+from nessie.schedule.versions.choice import Version, atom, choice, has_version, names_of
 
 PULLED = "pulled"
 TIMES = 8                       # as many elements as gathers: then memory is not worth its while on any machine
@@ -50,12 +50,12 @@ def few_gathers(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str,
     failing = scope.failing_functions(program.scalar_functions)
     apart = reachable(scope.calls_of_functions(program), [f.apart for f in program.functions if f.apart])
     kernels, made = Names(kernel.name for kernel in program.kernels), list[ir.Kernel]()
-    names = {function.name: names_of(function) for function in program.functions}
+    names = {f.name: names_of(f) for f in program.functions if not has_version(f, (PULLED,)) and f.name not in apart}
     tunables = {t.name: t for t in program.tunables}
 
     def versions(region: Region, parts: Steps, estimates: Estimates) -> Sequence[ir.Statement]:
         pulling = PullingFew(region, parts.steps, estimates, failing)
-        if region.function not in apart and region.pieces == 1:
+        if region.function in names and region.pieces == 1:
             pulling.run()
         if not pulling.changed:
             return region.statements

@@ -29,7 +29,7 @@ from nessie.lambda_cu.mappings.kernels import why_not
 from nessie.lambda_cu.mappings.owners import by_owner, by_owners
 from nessie.schedule.fuse import as_written
 from nessie.schedule.graph.regions import Region, RegionStep, rewrite_regions, steps_of
-from nessie.schedule.versions.choice import Version, atom, choice, names_of
+from nessie.schedule.versions.choice import Version, atom, choice, has_version, names_of
 
 LEVELS = {"sub8": (4096, 64), "warp": (2048, 512), "block": (512, 4096)}    # at least so many segments, at most so long
 
@@ -71,7 +71,7 @@ def owner_versions(program: ir.Program) -> ir.Program:
 
         return rewrite_regions(function, versions)
 
-    functions = tuple(map(function_of, program.functions))
+    functions = tuple([f if has_version(f, LEVELS) else function_of(f) for f in program.functions])
     more = [kernel for kernel in made.values() if kernel.name not in kernels]
     return replace(program, kernels=(*program.kernels, *more), functions=functions,
                    tunables=tuple(tunables.values())) if more else program

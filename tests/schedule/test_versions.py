@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +13,13 @@ from nessie.base.source import NessieError, Source
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.host.host import HostLimits, Stats
-from nessie.forms import TEXT
+from nessie.forms import FLAT, TEXT
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import type_of_layout
 from nessie.lambda_cu.reference import reference
 from nessie.lambda_cu.scope import statements
 from nessie.pipeline import Job, pass_named
+from nessie.tool.cli import main
 
 PICK = "function main(xs, is) : ([float],[int]) -> [float] = let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};"
 ROWS = """function main(rows, xs) : ([[int]],[float]) -> [float] =
@@ -145,3 +147,27 @@ def test_owners_give_the_same_as_the_balanced_walk(text: str, lengths: list[int]
         assert plain_value(value, result) == expected
         taken.append([name.split(".")[-1] for name, held in stats.versions if held])
     assert taken == [["sub8"], ["warp"], ["block"], []]
+
+
+# What is shown -----------------------------------------------------------------------------------
+
+
+def test_explanations_tell_of_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pick.nesl"
+    path.write_text(PICK)
+    assert main(["explain", str(path), "-e", "main"]) == 0
+    told = capsys.readouterr().out
+    assert "main on cpu, 2 regions" in told and "(K2_pulled in the code)" in told
+    assert ("versions, of which a run takes one\n"
+            "  it: pulled if n_1 * main.it.pulled <= n, else items; main.it.pulled is 8\n") in told
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "cudasim", "versions": True}])
+def test_passes_make_no_versions_of_versions(options: dict[str, Any]) -> None:
+    for text in (PICK, SCALED):
+        flat = compiled(text, "simplify", **options)
+        twice = flat
+        for _ in range(2):
+            made = driver.run_through(Job(**options), FLAT, twice, pass_named("schedule"))
+            twice = driver.made(made.values())[FLAT]
+        assert len(choices(twice)) == len(choices(compiled(text, "borders", **options)))
