@@ -43,8 +43,8 @@ WHY = {number: name for name, number in LEAVES.items()}
 
 
 class Edition:
-    """`device` is a nessie.cudagen.cpu.device.Cpu, which makes it for these thresholds. `phases`: those of the plans, by
-    the numbers of their functions."""
+    """`device` is a nessie.cudagen.cpu.device.Cpu, which makes it for these thresholds. `phases`: those of the plans,
+    by the numbers of their functions."""
 
     def __init__(self, device: Any, circles: dict[str, int], tunables: dict[str, int]) -> None:
         self.device, self.program, self.tunables = device, device.built.program, tunables

@@ -1,8 +1,9 @@
 """A threshold from measurements: where one version begins to be faster than what runs instead.
 
-Each measurement has the statistic's value x, and how many times as long the version takes as the rest. The threshold is
-the one by which the times, chosen so, are the least multiple of the best, in the geometric mean: long runs count no
-more than short ones. Between two measurements it lies where the line between their ratios, in logarithms, crosses one.
+Each measurement has the statistic's value x, and how many times as long the version takes as the rest. What is chosen
+takes some multiple of the best time: the threshold is the one for which the squares of the multiples' logarithms are
+the least, together. So long runs count no more than short ones, and a large loss more than several small ones. Between two
+measurements it lies where the line between their ratios, in logarithms, crosses one.
 """
 from __future__ import annotations
 
@@ -40,10 +41,11 @@ def fit(measured: Sequence[Measured], at_least: bool, shipped: int) -> Fit:
     """The threshold from which on (`at_least`), or up to which, the version runs. The shipped one stays where
     another gains less than noise."""
     points = sorted(measured, key=lambda m: m.x, reverse=not at_least)
-    best = min(candidates(points, at_least), key=lambda threshold: regret(points, at_least, threshold))
-    if regret(points, at_least, shipped) <= regret(points, at_least, best) + NOISE:
+    best = min(candidates(points, at_least), key=lambda threshold: squares(lost(points, at_least, threshold)))
+    if squares(lost(points, at_least, shipped)) <= squares(lost(points, at_least, best)) + NOISE:
         best = shipped
-    return Fit(best, math.exp(regret(points, at_least, best)), is_monotonic(points, at_least, best))
+    found = lost(points, at_least, best)
+    return Fit(best, math.exp(sum(found) / len(found)), is_monotonic(points, at_least, best))
 
 
 def candidates(points: Sequence[Measured], at_least: bool) -> list[int]:
@@ -69,10 +71,14 @@ def takes(x: int, at_least: bool, threshold: int) -> bool:
     return x >= threshold if at_least else x <= threshold
 
 
-def regret(points: Sequence[Measured], at_least: bool, threshold: int) -> float:
-    """The logarithm of how many times as long as the best what is chosen takes."""
-    lost = [max(m.ratio, 0.0) if takes(m.x, at_least, threshold) else max(-m.ratio, 0.0) for m in points]
-    return sum(lost) / max(1, len(lost))
+def lost(points: Sequence[Measured], at_least: bool, threshold: int) -> list[float]:
+    """The logarithms of how many times as long as the best what is chosen takes."""
+    return [max(m.ratio, 0.0) if takes(m.x, at_least, threshold) else max(-m.ratio, 0.0) for m in points]
+
+
+def squares(losses: Sequence[float]) -> float:
+    """The root of their mean square."""
+    return math.sqrt(sum([loss * loss for loss in losses]) / len(losses))
 
 
 def is_monotonic(points: Sequence[Measured], at_least: bool, threshold: int) -> bool:
