@@ -13,7 +13,7 @@ from nessie.arrays.bodies.kinds import INT, Items, Kind
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
 from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.statements import Statements
-from nessie.arrays.bodies.trees import Made, name, number, pattern, together, typed
+from nessie.arrays.bodies.trees import Made, name, pattern, together, typed
 from nessie.arrays.operations import Held, Offset, Operand, Places, Together
 from nessie.base.records import dataclass
 from nessie.base.source import Span
@@ -61,16 +61,21 @@ class Writer:
         return Written((*self.module.functions, entry), tuple(self.takes), self.places)
 
     def bring_together(self) -> None:
-        """Go through all arrays of a shape once: so the lengths, which are known to be the same, are compared before
-        anything is computed, and not between kernels."""
-        alike: dict[nodes.Shape, list[Held]] = {}
-        for node, held in self.held.items():
+        """Bind the arrays of each shape anew, with the lengths of the first: so these, which are known to be the same,
+        are compared before anything is computed, and not between kernels or at each element. Nothing is copied."""
+        alike: dict[nodes.Shape, list[nodes.Node]] = {}
+        for node in self.held:
             if node.shape and None not in node.shape:
-                alike.setdefault(node.shape, []).append(held)
-        for shape, arrays in alike.items():
-            self.like[shape] = arrays[0]
-            if len(arrays) > 1:
-                self.bind(operations.each(arrays, lambda elements, at: number(0), self.fresh))
+                alike.setdefault(node.shape, []).append(node)
+        for shape, (first, *others) in alike.items():
+            self.like[shape] = self.held[first]
+            for node in others:
+                self.hold(node, self.bind(self.walked(node)))
+
+    def walked(self, node: nodes.Node) -> syntax.Exp:
+        """The elements as they are, in an array of the lengths that all of this shape have."""
+        return operations.each([self.operand(node)], lambda elements, at: elements[0].exp, self.fresh,
+                               like=self.like.get(node.shape))
 
     def step(self, step: nodes.Step) -> None:
         """Bind the node, if it is not made where it is used."""
@@ -152,8 +157,7 @@ class Writer:
     def bound(self, node: nodes.Node) -> Held:
         """The node by a name, be it an index or a zip."""
         if node not in self.held:
-            self.hold(node, self.bind(operations.each([self.operand(node)], lambda elements, at: elements[0].exp,
-                                                      self.fresh, like=self.like.get(node.shape))))
+            self.hold(node, self.bind(self.walked(node)))
         return self.held[node]
 
     def made(self, node: nodes.Node | None) -> Made | None:

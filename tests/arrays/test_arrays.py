@@ -355,3 +355,14 @@ def test_items_by_computed_indices(target: str) -> None:
         with pytest.raises(nessie.NessieError, match="this tuple has 3 items") as error:
             nessie.array([0, index]).map(lambda x: (1, 2, 3)[x]).evaluate(target)
         assert "lambda x: (1, 2, 3)[x]" in str(error.value)
+
+
+def test_arrays_of_one_shape_are_read_without_a_check() -> None:
+    """Of zipped arrays, too, only what is used is read, and nothing fails at an element."""
+    a, b, c = numbers((4, 5)), numbers((4, 5), float), numbers((4, 5)).astype(np.int16)
+    found = nessie.array(a).zip(b, c).stencil([(-1, 0), (0, 1)], 0.0, lambda v: v[-1, 0][1] * v[0, 1][2])
+    kernel, _, _ = str(found.kernels()).partition("function expression")
+    assert "fail" not in kernel and kernel.count("a_1[") == 0 and kernel.count("kernel ") == 1
+    expected = np.zeros((4, 5))
+    expected[1:, :-1] = b[:-1, :-1] * c[1:, 1:]
+    same(found, expected, "cpu")
