@@ -55,6 +55,17 @@ def test_mappings_agree_with_peers() -> None:
     assert [line[:24].strip() for line in ran.stdout.splitlines()[1:len(names) + 1]] == names
 
 
+def test_programs_of_ikra_agree_with_others(tmp_path: Path) -> None:
+    saved, names = tmp_path / "ikra.txt", ["dot product, zipped", "IterativeMapComplex", "BFS by flags"]
+    words = [sys.executable, str(BENCHMARKS / "ikra.py"), *names, "--rounds", "1", "--processor", "--save", str(saved)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    _, _, _, *lines = saved.read_text("utf-8").splitlines()
+    assert [line[:24].strip() for line in lines[:3]] == names
+    assert lines[0].split()[4:10] == ["1", "/", "4", "0.0", "/", "480"]         # kernels and megabytes, fused and not
+    assert any(line.startswith("slower fused than apart: ") for line in lines)
+
+
 def test_all_shapes_grow() -> None:
     words = [sys.executable, str(BENCHMARKS / "growth.py"), "--size", "4", "--doublings", "1"]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
