@@ -64,15 +64,15 @@ def main() -> None:
     if missing := set(options.names) - {one.name for one in PROGRAMS}:
         sys.exit(f"there is no program {missing.pop()!r}; there are {', '.join([one.name for one in PROGRAMS])}")
     hand = peers.compiled_c("ikra.c")
-    kind = "processor time, " if options.processor else ""
+    kind, clock = ("processor time, ", process_time) if options.processor else ("", perf_counter)
     told = [f"{processor()}, {os.cpu_count()} cores; {kind}the best of {options.rounds} rounds and more", "", head()]
     print("\n".join(told))
     rows = []
     for program in chosen:
-        rows.append(measured(program, hand, options.rounds, process_time if options.processor else perf_counter))
+        rows.append(measured(program, hand, options.rounds, clock))
         told.append(line(rows[-1]))
         print(told[-1], flush=True)
-    told += ["", *summary(rows), *([] if options.names else compile_times())]
+    told += ["", *([] if options.names else compile_times(clock)), *summary(rows)]
     print("\n".join(told[len(rows) + 3:]))
     if options.save:
         options.save.write_text("\n".join(told) + "\n", encoding="utf-8")
@@ -189,15 +189,16 @@ def measured(program: Program, hand: Any, rounds: int, clock: Callable[[], float
                {name: size for name, (_, size) in counts.items()})
 
 
-def compile_times() -> list[str]:
+def compile_times(clock: Callable[[], float]) -> list[str]:
     """How long chains of maps take until their first value, in a process that has compiled before."""
     evaluated(chain(3))
     told = []
     for length in CHAINS:
-        began = perf_counter()
-        kernels = evaluated_kernels(length)
-        told.append(f"a chain of {length} maps: {(perf_counter() - began) * 1e3:.0f} ms until its first value, "
-                    f"{kernels} kernel{'s' * (kernels != 1)}")
+        began = clock()
+        chain(length).evaluate()
+        taken, kernels = clock() - began, str(chain(length).kernels()).count(" = run K")
+        told.append(f"a chain of {length} maps: {taken * 1e3:.0f} ms until its first value, {kernels} kernel"
+                    + "s" * (kernels != 1))
     return told
 
 
@@ -206,12 +207,6 @@ def chain(length: int) -> Array:
     for _ in range(length // 2):
         a = a.map(lambda x: x * 1.5 + 1.0).map(lambda x: abs(x - 3.0))
     return a.map(lambda x: x + 0.5) if length % 2 else a
-
-
-def evaluated_kernels(length: int) -> int:
-    made = chain(length)
-    made.evaluate()
-    return str(chain(length).kernels()).count(" = run K")
 
 
 # Telling ----------------------------------------------------------------------------------------------

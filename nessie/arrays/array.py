@@ -320,7 +320,7 @@ class Array:
             raise NessieError(f"{what}: this array is computed, and there is no expression left",
                               hint="ask before it is converted or evaluated")
         with as_nessie_errors():
-            running.settle([self._wide])
+            running.settle(nodes.in_order([self._wide]))
             return running.function_of([self._wide])
 
     @property

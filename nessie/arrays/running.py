@@ -45,10 +45,12 @@ _lock = RLock()
 def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False) -> None:
     """Compute the values of these nodes, in one pass, on the device where they lie, or on a target. Results stay on a
     device where an argument lies, or if they are to `stay`."""
-    settle(results, target)
     order = nodes.in_order(tuple(dict.fromkeys(results)))
     wanted = [step.node for step in order if step.operation is not None and step.node in set(results)]
     if not wanted:
+        return
+    if settle(order, target):
+        evaluate(results, target, stay)
         return
     target, stays = (target, True) if stay and target else target_of(order, target)
 
@@ -62,12 +64,14 @@ def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: boo
         node.became(found, left_on(found, node.shape, target if stays else HOST))
 
 
-def settle(results: Sequence[nodes.Node], target: str | None = None) -> None:
-    """Compute what is narrowed, each before what is made of it, in the computer's memory."""
-    for step in nodes.in_order(results):
-        if isinstance(step.operation, nodes.Narrowed):
-            evaluate([step.operation.of], target)
-            step.node.became(narrowed(step.operation), HOST if step.node.shape else "")
+def settle(order: Sequence[nodes.Step], target: str | None = None) -> bool:
+    """Compute what is narrowed, each before what is made of it, in the computer's memory. Return whether there is
+    any."""
+    narrow = [(step.node, step.operation) for step in order if isinstance(step.operation, nodes.Narrowed)]
+    for node, operation in narrow:
+        evaluate([operation.of], target)
+        node.became(narrowed(operation), HOST if node.shape else "")
+    return bool(narrow)
 
 
 def place_of(step: nodes.Step) -> Span | None:
