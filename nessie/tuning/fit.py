@@ -2,8 +2,8 @@
 
 Each measurement has the statistic's value x, and how many times as long the version takes as the rest. What is chosen
 takes some multiple of the best time: the threshold is the one for which the squares of the multiples' logarithms are
-the least, together. So long runs count no more than short ones, and a large loss more than several small ones. Between two
-measurements it lies where the line between their ratios, in logarithms, crosses one.
+the least, together. So long runs count no more than short ones, and a large loss more than several small ones. Between
+two measurements it lies where the line between their ratios, in logarithms, crosses one.
 """
 from __future__ import annotations
 
