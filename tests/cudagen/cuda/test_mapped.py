@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from built import counting_device, cpu_device, execute, gpu_code, gpu_device
 from kernel_runs import Meaning, program_of, run_cuda
+from test_cubins import ARCHITECTURES, NVRTC
 from test_gpu import launch
 
 from nessie.base.source import NessieError, Source
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.cuda.nvidia.compiler import assembled
 from nessie.cudagen.generate import generate
 from nessie.cudagen.host import host
 from nessie.cudagen.loops.check import check as check_loops
@@ -203,6 +205,21 @@ def test_idle_threads_are_counted(mapping: str, sizes: tuple[int, ...], idle: in
     execute(program, list(sizes), device)
     stored = sum(access.lanes for access in device.driver.accesses() if access.point.kind == "store")
     assert sum(launched) - stored == idle and stored == prod(sizes)
+
+
+@NVRTC
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_none_spills(architecture: str) -> None:
+    """A block of 1024 threads has room for 64 registers each."""
+    made = [code(nest(rank), mapping) for rank, mapping in ((2, TWO[4]), (3, "Jing"), (7, "JingExt"), (7, "FoldAll"))]
+    made += [gpu_code(program_of(parse_kernel(text.replace("MAPPING", TWO[1])))) for text in KERNELS.values()]
+    for program in made:
+        found = assembled(program.text, architecture)
+        assert found.warnings == ()
+        for usage in found.usages:
+            assert (usage.spill_stores, usage.spill_loads, usage.stack) == (0, 0, 0), usage
+            assert usage.registers is None or usage.registers <= 64
 
 
 # What may not be ------------------------------------------------------------------------------------
