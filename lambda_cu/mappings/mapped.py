@@ -25,6 +25,7 @@ from nessie.lambda_cu.mappings.combinators import (
     is_independent,
     steps_left,
 )
+from nessie.lambda_cu.mappings.levels import GPU, LEVELS, TABLE
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import ONE, ZERO
 
@@ -97,6 +98,9 @@ def levels_of(mapping: maps.Top, space: Space) -> tuple[str, ...]:
         case maps.Levels(levels):
             if len(levels) != rank:
                 raise Unmappable(mapping, f"Levels names {len(levels)} levels, and here {are(rank)}")
+            if missing := [level for level in levels if not set(GPU) <= set(LEVELS[level].targets)]:
+                raise Unmappable(mapping, f"{missing[0]} is a level of CPUs, which mappings do not change; GPUs have "
+                                          f"{', '.join([level.name for level in TABLE if 'cuda' in level.targets])}")
             levels = tuple(["serial" if level == "thread" else level for level in levels])
             if strange := [level for level in levels if level not in ORDER]:
                 raise Unmappable(mapping, f"{strange[0]} walks segments; axes of one length go to grid, block and "

@@ -80,6 +80,7 @@ BIG = "GridBlock(1, SplitLast(4096, Gen))"
     ("GridBlock(1, Permute([0, 0], Gen))", "[0, 0] is no order of 2 axes", "Permute"),
     (BIG, "block.x is 4,096, and at most 1,024: split the axis", "GridBlock"),
     ("Levels([block, warp], Gen)", "warp walks segments", "Levels"),
+    ("Levels([threads, lane], Gen)", "threads is a level of CPUs", "Levels"),
     ("Levels([block, grid], Gen)", "levels go from grid over block to thread", "Levels"),
     ("Levels([grid, lane], Gen)", "a grid holds no segment", "Levels"),
     ("Levels([warp, lane], Gen)", "", ""),
