@@ -18,12 +18,11 @@ from time import process_time
 from typing import Any
 
 from nessie.base.source import Source
-from nessie.lambda_cu.check_choices import LAST
 from nessie.syntax.parse import parse
 from nessie.tool.command_line import parse_command_line
 from nessie.tool.tune import USUAL, sample
-from nessie.tuning.file import Tuned, all_names, version_of
-from nessie.tuning.measure import FALLING, Sample, fitted
+from nessie.tuning.file import Tuned, version_of
+from nessie.tuning.measure import Sample, fitted
 
 PROGRAMS = {
     "pick": ("function pick(xs, is) : ([float], [int]) -> [float] = "
@@ -46,16 +45,6 @@ def unseen(seed: int) -> list[tuple[int, ...]]:
     return [tuple([round(10 ** draw.uniform(2.5, 6.3)) for _ in range(2)]) for _ in range(UNSEEN)]
 
 
-def chosen(of: Sample, choice: str, thresholds: dict[str, int]) -> str:
-    """The version that these thresholds take."""
-    for version in of.seconds[choice]:
-        tunables = [t for t in all_names(of.tunables)[choice] if version_of(t) == version]
-        if tunables and all([of.statistics[t.name] <= thresholds[t.name] if t.of in FALLING
-                             else of.statistics[t.name] >= thresholds[t.name] for t in tunables]):
-            return version
-    return LAST
-
-
 def values(tuned: Sequence[Tuned], of: Sample) -> dict[str, int]:
     lines = {(t.name, line.version, line.of): line.value for t in tuned for line in t.thresholds}
     return {t.name: lines[t.name.rpartition(".")[0], version_of(t), t.of] for t in of.tunables}
@@ -68,19 +57,20 @@ def measure(name: str, seed: int) -> dict[str, Any]:
     tuned = fitted([sample(options, program, shape, process_time) for shape in USUAL])
     shapes = unseen(seed)
     found = [sample(options, program, shape, process_time) for shape in shapes]
-    (choice,) = found[0].seconds
+    (choice,) = found[0].choices
     rows, ratios = [], dict[str, list[float]]()
     for shape, one in zip(shapes, found, strict=True):
-        seconds = one.seconds[choice]
+        measured = one.choices[choice]
+        seconds = measured.seconds
         best = min(seconds.values())
-        ways = {**{version: version for version in seconds}, "chosen": chosen(one, choice, values(tuned, one)),
-                "shipped": chosen(one, choice, {t.name: t.value for t in one.tunables})}
+        ways = {**{version: version for version in seconds}, "chosen": measured.taken(values(tuned, one)),
+                "shipped": measured.taken({t.name: t.value for t in one.tunables})}
         for way, version in ways.items():
             ratios.setdefault(way, []).append(seconds[version] / best)
         rows.append({"shape": shape, "ms": {v: s * 1e3 for v, s in seconds.items()}, "chosen": ways["chosen"]})
     means = {way: math.exp(sum(map(math.log, many)) / len(many)) for way, many in ratios.items()}
     worst = {way: max(many) for way, many in ratios.items()}
-    single = min(means[version] for version in found[0].seconds[choice])
+    single = min(means[version] for version in found[0].choices[choice].seconds)
     return {"program": name, "thresholds": values(tuned, found[0]), "rows": rows, "mean": means, "worst": worst,
             "ahead of the best single version": single / means["chosen"]}
 

@@ -13,7 +13,7 @@ LAST = "items"
 MOST = 4                        # versions beside the last
 COMPARISONS = ("<=", ">=", "<", ">")
 ARITHMETIC = ("+", "*")
-COMPARED = ("n", "total", "share", *ir.STATISTICS)
+COMPARED = ("n", "total", "share", "few", *ir.STATISTICS)
 
 
 def check_tunable(tunable: ir.Tunable) -> None:
@@ -36,9 +36,9 @@ def check_cases(cases: Sequence[ir.Case], scope: Scope, tunables: Collection[str
 
 
 def check_condition(exp: ir.Exp, scope: Scope, tunables: Collection[str]) -> None:
-    """Comparisons, joined by `and`; a statistic stands on the left of <=."""
+    """Comparisons, joined by `and` and `or`; a statistic stands on the left of <=."""
     match exp:
-        case ir.Op("and", parts):
+        case ir.Op("and" | "or", parts):
             for part in parts:
                 check_condition(part, scope, tunables)
         case ir.Op("<=", (ir.CallScalar(function, (), (array,)), bound)) if function in ir.STATISTICS:

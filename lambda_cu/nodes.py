@@ -441,9 +441,9 @@ class Case:
 @dataclass(frozen=True)
 class Choose(Located):
     """Versions of one computation, whose blocks all give the same values: the first case whose condition holds runs.
-    A condition is comparisons, joined by `and`, of the host's ints, of the program's tunables, and of statistics of
-    segments (STATISTICS), which are written as calls: longest(&offsets). A statistic that nobody knows is UNKNOWN, so
-    it stands on the left of <= only: where it is not known, `items` runs."""
+    A condition is comparisons, joined by `and` and `or`, of the host's ints, of the program's tunables, and of
+    statistics of segments (STATISTICS), which are written as calls: longest(&offsets). A statistic that nobody knows is
+    UNKNOWN, so it stands on the left of <= only: where it is not known, the comparison does not hold."""
     results: tuple[Param, ...]
     cases: tuple[Case, ...]
 
@@ -493,7 +493,8 @@ UNKNOWN = 2 ** 62
 @dataclass(frozen=True)
 class Tunable:
     """An int that conditions of choices name, FUNCTION.BINDING.VERSION; it may be another one at each run, by a tuning
-    file. `of`: what it is compared with, `n`, `total`, `share` or a statistic."""
+    file. `of`: what it is compared with, `n`, `total`, `few` (how many there are at most), `share` or a
+    statistic."""
     name: str
     of: str
     value: int

@@ -20,8 +20,8 @@ Statistic = Callable[[str, Any], int]           # of a name, and of offsets
 def holds(condition: ir.Exp, names: Mapping[str, Any], tunables: Mapping[str, int], statistic: Statistic) -> bool:
     """Does the condition of a case hold? `names`: what its names are."""
     match condition:
-        case ir.Op("and", parts):
-            return all(holds(part, names, tunables, statistic) for part in parts)
+        case ir.Op("and" | "or" as op, parts):
+            return (all if op == "and" else any)(holds(part, names, tunables, statistic) for part in parts)
         case ir.Op(op, (left, right)):
             known = {**names, **tunables}
             return COMPARISONS[op](value(left, known, statistic), value(right, known, statistic))
@@ -46,7 +46,7 @@ def value(exp: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> int:
 def compared(condition: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> dict[str, int]:
     """What each tunable of the condition is compared with: the threshold at which its comparison changes."""
     match condition:
-        case ir.Op("and", parts):
+        case ir.Op("and" | "or", parts):
             return {name: x for part in parts for name, x in compared(part, names, statistic).items()}
         case ir.Op(">=" | "<=", (x, ir.Var(name))) if is_tunable(name):
             return {name: value(x, names, statistic)}
@@ -54,6 +54,18 @@ def compared(condition: ir.Exp, names: Mapping[str, Any], statistic: Statistic) 
             times = value(few, names, statistic)
             return {name: value(many, names, statistic) // times if times else ir.UNKNOWN}
     return {}
+
+
+def resolved(condition: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> ir.Exp:
+    """The condition, in which nothing is unknown but tunables."""
+    match condition:
+        case ir.Var(name) if not is_tunable(name):
+            return ir.Const(int(names[name]), "int")
+        case ir.CallScalar():
+            return ir.Const(value(condition, names, statistic), "int")
+        case ir.Op(op, parts):
+            return ir.Op(op, tuple([resolved(part, names, statistic) for part in parts]))
+    return condition
 
 
 def measured(name: str, offsets: np.ndarray[Any, Any]) -> int:

@@ -28,7 +28,7 @@ from nessie.base.system.forking import cached_property
 from nessie.base.system.limits import out_of_memory, too_deep
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.host import nodes as instructions
-from nessie.cudagen.host.choices import compared, holds, measured
+from nessie.cudagen.host.choices import holds, measured, resolved
 from nessie.cudagen.host.device import (
     ENDLESS,
     INDEX_BITS,
@@ -84,7 +84,7 @@ class Stats:
     peak: int = 0                       # bytes in use on the device after a launch, at most
     calls: list[str] = field(default_factory=list)      # the functions that are running, outermost first
     versions: Counter[tuple[str, bool]] = field(default_factory=Counter)    # how often a version was taken, and not
-    statistics: dict[str, int] = field(default_factory=dict)        # what tunables would be compared with
+    conditions: dict[str, ir.Exp] = field(default_factory=dict)     # of versions, where nobody went by them
 
 
 def execute(program: ir.Program, translated: instructions.Program, arguments: Sequence[Any], device: Device,
@@ -425,7 +425,7 @@ class Host:
             found = holds(instruction.value, names, self.tunables, self.statistic)
         else:
             names = {name: frame[slot] for name, slot in instruction.names.items()}
-            self.stats.statistics.update(compared(instruction.value, names, self.statistic))
+            self.stats.conditions[instruction.version] = resolved(instruction.value, names, self.statistic)
             found = only == version
         self.stats.versions[instruction.version, found] += 1
         return found

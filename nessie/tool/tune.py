@@ -82,6 +82,6 @@ def shown(shape: tuple[int, ...]) -> str:
 def told(shape: tuple[int, ...], found: Sample) -> str:
     """The times of one shape, in words."""
     lines = [f"{shown(shape)}: {choice}: " + ", ".join([f"{version} {seconds * 1e3:.3f} ms"
-                                                        for version, seconds in versions.items()])
-             for choice, versions in found.seconds.items()]
+                                                        for version, seconds in measured.seconds.items()])
+             for choice, measured in found.choices.items()]
     return "".join([f"{line}\n" for line in lines])

@@ -39,9 +39,10 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A choice, FUNCTION.BINDING, and the thresholds of its versions."""
+    """A choice, FUNCTION.BINDING, and the thresholds of its versions. `told`: a comment behind the last line."""
     name: str
     thresholds: tuple[Threshold, ...]
+    told: str = field(default="", compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -118,13 +119,17 @@ def read(path: str) -> Tuning:
 def show(tuning: Tuning) -> str:
     lines = [f"machine {show_string(tuning.machine)}", f"program {show_string(tuning.program)} {tuning.entry}"]
     for choice in tuning.choices:
-        lines += [f"choice {choice.name} {{", *map(show_threshold, choice.thresholds), f"  {LAST}", "}"]
+        lines += [f"choice {choice.name} {{", *map(show_threshold, choice.thresholds),
+                  f"  {LAST}{comment(choice.told)}", "}"]
     return "".join([f"{line}\n" for line in lines])
 
 
 def show_threshold(line: Threshold) -> str:
-    told = f"        // {line.told}" if line.told else ""
-    return f"  {line.version} {line.of} = {line.value}{told}"
+    return f"  {line.version} {line.of} = {line.value}{comment(line.told)}"
+
+
+def comment(told: str) -> str:
+    return f"        // {told}" if told else ""
 
 
 def parse(source: Source) -> Tuning:
@@ -156,7 +161,7 @@ def choice(tokens: Tokens) -> Tuned:
         lines.append(threshold(tokens))
     tokens.take()
     tokens.expect("}")
-    return Tuned(name, tuple(lines), span)
+    return Tuned(name, tuple(lines), span=span)
 
 
 def threshold(tokens: Tokens) -> Threshold:

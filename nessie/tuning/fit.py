@@ -1,86 +1,77 @@
-"""A threshold from measurements: where one version begins to be faster than what runs instead.
+"""Thresholds of a choice from measurements of its versions on several shapes.
 
-Each measurement has the statistic's value x, and how many times as long the version takes as the rest. What is chosen
-takes some multiple of the best time: the threshold is the one for which the squares of the multiples' logarithms are
-the least, together. So long runs count no more than short ones, and a large loss more than several small ones. Between
-two measurements it lies where the line between their ratios, in logarithms, crosses one.
+What is chosen takes some multiple of the best version's time: thresholds are those for which the squares of the
+multiples' logarithms are the least, together. So long runs count no more than short ones, and a large loss more than
+several small ones. One threshold after the other is moved to where it is best, while the others stay, until none gains:
+between two measurements it lies in the middle of what it is compared with, by logarithms. What gains no more than noise
+stays as it ships.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nessie.base.records import dataclass
-from nessie.lambda_cu.nodes import UNKNOWN
+from nessie.cudagen.host.choices import compared, holds
+from nessie.lambda_cu import nodes as ir
 
-NOISE = 0.01                    # a gain that may be none
+NOISE = 0.02                    # a gain that may be none
+ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A statistic's value, and the times of the version and of what runs instead."""
-    x: int
-    version: float
-    rest: float
+    """The versions of a choice on one shape: their seconds, in the order of the cases; and the conditions of all but
+    the last, in which nothing is unknown but tunables."""
+    seconds: Mapping[str, float]
+    conditions: Mapping[str, ir.Exp]
 
-    @property
-    def ratio(self) -> float:
-        return math.log(self.version / self.rest)
+    def taken(self, thresholds: Mapping[str, int]) -> str:
+        """The version that these thresholds take."""
+        found = (v for v, condition in self.conditions.items() if holds(condition, {}, thresholds, unasked))
+        return next(found, [*self.seconds][-1])
+
+    def loss(self, thresholds: Mapping[str, int]) -> float:
+        """The logarithm of how many times as long as the best that takes."""
+        return math.log(self.seconds[self.taken(thresholds)] / min(self.seconds.values()))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A threshold; `regret`: how many times as long as the best what it chooses takes, in the geometric mean;
-    `monotonic`: the version is faster on one side of it only, but for noise."""
-    threshold: int
-    regret: float
-    monotonic: bool
+    """Thresholds; how many times as long as the best what they take does, in the geometric mean and `worst`."""
+    thresholds: Mapping[str, int]
+    mean: float
+    worst: float
 
 
-def fit(measured: Sequence[Measured], at_least: bool, shipped: int) -> Fit:
-    """The threshold from which on (`at_least`), or up to which, the version runs. The shipped one stays where
-    another gains less than noise."""
-    points = sorted(measured, key=lambda m: m.x, reverse=not at_least)
-    best = min(candidates(points, at_least), key=lambda threshold: squares(lost(points, at_least, threshold)))
-    if squares(lost(points, at_least, shipped)) <= squares(lost(points, at_least, best)) + NOISE:
-        best = shipped
-    found = lost(points, at_least, best)
-    return Fit(best, math.exp(sum(found) / len(found)), is_monotonic(points, at_least, best))
+def unasked(name: str, offsets: object) -> int:
+    raise AssertionError(f"{name} is known by now")
 
 
-def candidates(points: Sequence[Measured], at_least: bool) -> list[int]:
-    """Thresholds before, between and behind the measurements."""
-    found = [0 if at_least else UNKNOWN]
-    for one, other in zip(points, points[1:], strict=False):
-        if one.x != other.x:
-            found.append(between(one, other))
-    return [*found, UNKNOWN if at_least else 0]
+def fit(measured: Sequence[Measured], shipped: Mapping[str, int]) -> Fit:
+    """The best thresholds, from those that ship on."""
+    found = dict(shipped)
+    for _ in range(ROUNDS):
+        before = dict(found)
+        for name in shipped:
+            tried = [{**found, name: threshold} for threshold in candidates(name, measured)]
+            best = min(tried, key=lambda thresholds: squares(measured, thresholds), default=found)
+            if squares(measured, best) < squares(measured, found) - NOISE:
+                found = best
+        if found == before:
+            break
+    losses = [m.loss(found) for m in measured]
+    return Fit(found, math.exp(sum(losses) / len(losses)), math.exp(max(losses)))
 
 
-def between(one: Measured, other: Measured) -> int:
-    """Where the line between the ratios, over the logarithm of x, crosses one; the middle, where it does not."""
-    share = 0.5
-    if (one.ratio > 0) != (other.ratio > 0) and one.ratio != other.ratio:
-        share = one.ratio / (one.ratio - other.ratio)
-    low, high = math.log(one.x + 1), math.log(other.x + 1)
-    found = round(math.exp(low + share * (high - low)) - 1)
-    return min(max(found, min(one.x, other.x) + (one.x < other.x)), max(one.x, other.x) - (one.x > other.x))
+def candidates(name: str, measured: Sequence[Measured]) -> list[int]:
+    """Thresholds before, between and behind what the tunable is compared with."""
+    xs = sorted({x for m in measured for condition in m.conditions.values()
+                 for other, x in compared(condition, {}, unasked).items() if other == name})
+    between = [round(math.sqrt(low * high)) for low, high in zip(xs, xs[1:], strict=False)]
+    return [0, *between, ir.UNKNOWN, *xs] if xs else []
 
 
-def takes(x: int, at_least: bool, threshold: int) -> bool:
-    return x >= threshold if at_least else x <= threshold
-
-
-def lost(points: Sequence[Measured], at_least: bool, threshold: int) -> list[float]:
-    """The logarithms of how many times as long as the best what is chosen takes."""
-    return [max(m.ratio, 0.0) if takes(m.x, at_least, threshold) else max(-m.ratio, 0.0) for m in points]
-
-
-def squares(losses: Sequence[float]) -> float:
-    """The root of their mean square."""
-    return math.sqrt(sum([loss * loss for loss in losses]) / len(losses))
-
-
-def is_monotonic(points: Sequence[Measured], at_least: bool, threshold: int) -> bool:
-    wrong = [m for m in points if abs(m.ratio) > 2 * NOISE and (m.ratio < 0) != takes(m.x, at_least, threshold)]
-    return not wrong
+def squares(measured: Sequence[Measured], thresholds: Mapping[str, int]) -> float:
+    """The root of the losses' mean square."""
+    return math.sqrt(sum([m.loss(thresholds) ** 2 for m in measured]) / len(measured))

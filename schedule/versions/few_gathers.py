@@ -3,7 +3,7 @@
     A = MAP {i => e} n      B = X {j => .. A[g] ..} m
     -------------------------------------------------
     B = choose {
-      pulled if m * T <= n { B = X {j => .. e[g/i] ..} m }
+      pulled if m * T <= n or m * 2 <= n and m <= F { B = X {j => .. e[g/i] ..} m }
       items { A = MAP {i => e} n      B = X {j => .. A[g] ..} m }
     }
 
@@ -11,7 +11,8 @@
   out   flat lambda_cu, in which regions are there twice that gather what schedule.pull keeps in memory
   how   In each control region, the pass looks for MAPs that pull would leave, as gathers are thought to be as many as
         elements, and whose sizes only a run knows: both before the region begins. Where T times as many elements as
-        gathers are there, memory is never worth its while: pulled does 1/T of the work. T is a tunable. Fewer gathers
+        gathers are there, memory is not worth its while on any machine. Where what is gathered lies in a cache, of at
+        most F elements, half as many gathers are few: one launch is less than two. T and F are tunables. Fewer gathers
         than that are left to pull, which comes later.
   sound as pull is
 """
@@ -42,7 +43,8 @@ from nessie.schedule.pull import (
 from nessie.schedule.versions.choice import Version, atom, choice, has_version, names_of
 
 PULLED = "pulled"
-TIMES = 8                       # as many elements as gathers: then memory is not worth its while on any machine
+TIMES = 8                       # as many elements as gathers
+FEW = 10_000                    # gathers from what a cache holds
 
 
 def few_gathers(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> ir.Program:
@@ -61,9 +63,10 @@ def few_gathers(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str,
             return region.statements
         items = [as_written(step.statement) for step in parts.steps]
         results = [p for s in items for p in scope.results(s) if p.name in region.outside]
-        threshold = ir.Tunable(scope.version_name(region.function, results, PULLED), "share", TIMES)
-        tunables[threshold.name] = threshold
-        few = [are_few(found, threshold) for found in pulling.few]
+        name = scope.version_name(region.function, results, PULLED)
+        thresholds = ir.Tunable(name, "share", TIMES), ir.Tunable(f"{name}_few", "few", FEW)
+        tunables.update({t.name: t for t in thresholds})
+        few = [are_few(found, *thresholds) for found in pulling.few]
         condition = reduce(lambda a, b: ir.Op("and", (a, b)), dict.fromkeys(few))
         cases = [Version(PULLED, pulling.statements(kernels, made, f"_{PULLED}"), condition), Version(LAST, items)]
         return [*parts.first, choice(region, cases, names[region.function])]
@@ -127,6 +130,9 @@ def sizes_of(found: Candidate) -> Iterator[ir.Size]:
             yield total(reader.bind.soac.space)
 
 
-def are_few(found: Candidate, threshold: ir.Tunable) -> ir.Exp:
+def are_few(found: Candidate, times: ir.Tunable, most: ir.Tunable) -> ir.Exp:
     gathers: ir.Exp = reduce(lambda a, b: ir.Op("+", (a, b)), map(atom, gathered(found)))
-    return ir.Op("<=", (ir.Op("*", (gathers, ir.Var(threshold.name))), atom(elements(found))))
+    n = atom(elements(found))
+    half = ir.Op("<=", (ir.Op("*", (gathers, ir.Const(2, "int"))), n))
+    few = ir.Op("<=", (gathers, ir.Var(most.name)))
+    return ir.Op("or", (ir.Op("<=", (ir.Op("*", (gathers, ir.Var(times.name))), n)), ir.Op("and", (half, few))))

@@ -162,7 +162,7 @@ def test_statistics_are_those_of_the_lengths(lengths: list[int]) -> None:
     ("      return ys_2", "      return n", "the block gives int for ys, but [float; n] is needed"),
     ("let ys_2 : [float; n] = run K1", "let ys_1 : [float; n] = run K1", "ys_1 is bound twice"),
     ("tunable sums.ys.sub8 : n = 3", "tunable sub8 : n = 3", "its name is not FUNCTION.BINDING.VERSION"),
-    ("short : longest = 4", "short : width = 4", "it is compared with width, which is none of n, total, share"),
+    ("short : longest = 4", "short : width = 4", "it is compared with width, which is none of n, total, share, few"),
 ])
 def test_a_choice_that_is_none_is_refused(before: str, after: str, message: str) -> None:
     text = TEXT.replace(before, after, 1)

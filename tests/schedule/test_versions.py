@@ -49,7 +49,7 @@ def test_what_few_may_gather_is_there_in_two_versions(text: str, kernels: list[i
     assert [case.name for case in choice.cases] == ["pulled", "items"]
     assert [runs(case.block) for case in choice.cases] == kernels
     assert [(t.name.split(".")[0], t.name.split(".")[2], t.of, t.value) for t in program.tunables] == [
-        ("main", "pulled", "share", 8)]
+        ("main", "pulled", "share", 8), ("main", "pulled_few", "few", 10_000)]
 
 
 @pytest.mark.parametrize("text", [
@@ -81,7 +81,7 @@ def test_versions_give_the_same_on_every_executor(text: str, n: int, m: int) -> 
     program = compiled(text)
     types = [type_of_layout(layout) for layout in program.entry.arguments]
     result = type_of_layout(program.entry.result)
-    (threshold,) = program.tunables
+    share, few = [t.name for t in program.tunables]
     given = arguments(text, n, m, n * 100 + m)
 
     def flat() -> list[Any]:
@@ -92,17 +92,17 @@ def test_versions_give_the_same_on_every_executor(text: str, n: int, m: int) -> 
     found = []
     for device in (cpu_device(program, threads=2), gpu_device(program, Cudasim())):
         of_device = []
-        for tuning in ({}, {threshold.name: 0}, {threshold.name: ir.UNKNOWN}):
+        for tuning in ({few: 0}, {share: 0}, {share: ir.UNKNOWN, few: 5}):
             stats = Stats()
             value = execute(program, flat(), device, HostLimits(tuning=tuning), stats)
             of_device.append(plain_value(value, result))
             found.append([held for _, held in stats.versions])
         assert of_device[0] == of_device[1] == of_device[2]
         assert of_device[0] == pytest.approx(expected, rel=1e-12)
-    assert found == 2 * [[m * 8 <= n], [True], [m == 0]]
+    assert found == 2 * [[m * 8 <= n], [True], [m * 2 <= n and m <= 5]]
 
 
-@pytest.mark.parametrize("tuning", [{}, {"main.it.pulled": ir.UNKNOWN}])
+@pytest.mark.parametrize("tuning", [{}, {"main.it.pulled": ir.UNKNOWN, "main.it.pulled_few": 0}])
 def test_versions_fail_alike(tuning: dict[str, int]) -> None:
     program = compiled(PICK)
     given = [flatten_value(value, type_of_layout(layout)) for value, layout in
@@ -159,7 +159,8 @@ def test_explanations_tell_of_versions(tmp_path: Path, capsys: pytest.CaptureFix
     told = capsys.readouterr().out
     assert "main on cpu, 2 regions" in told and "(K2_pulled in the code)" in told
     assert ("versions, of which a run takes one\n"
-            "  it: pulled if n_1 * main.it.pulled <= n, else items; main.it.pulled is 8\n") in told
+            "  it: pulled if n_1 * main.it.pulled <= n or n_1 * 2 <= n and n_1 <= main.it.pulled_few, else items; "
+            "main.it.pulled is 8; main.it.pulled_few is 10000\n") in told
 
 
 @pytest.mark.parametrize("options", [{}, {"target": "cudasim", "versions": True}])

@@ -13,15 +13,25 @@ import pytest
 import nessie
 from nessie.base.source import NessieError, Source
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.text.parser import parse_exp
 from nessie.tool.cli import main
 from nessie.tuning.file import ITEMS, Threshold, Tuned, Tuning, machine, parse, read, show
-from nessie.tuning.fit import Fit, Measured, fit
+from nessie.tuning.fit import Measured, fit
 
 PICK = "function pick(xs, is) : ([float],[int]) -> [float] = let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};"
 ARGUMENTS = ("{float(i) / float(n) : i in [0:n]}", "{rem(i * 7919, n) : i in [0:m]}")
 SHARE = ir.Tunable("pick.it.pulled", "share", 8)
 SUB8 = (ir.Tunable("sums.ys.sub8", "n", 4096), ir.Tunable("sums.ys.sub8_longest", "longest", 64))
 
+FILE = """\
+machine "{}"
+program "pick.nesl" pick
+choice pick.it {{
+  pulled share = {}
+  pulled few = 0
+  items
+}}
+"""
 TEXT = """\
 machine "a machine, 2 cores"
 program "pick.nesl" pick
@@ -94,53 +104,70 @@ def test_another_machine_is_a_warning() -> None:
 # Fitting ----------------------------------------------------------------------------------------
 
 
-def points(crossing: float, xs: list[int], at_least: bool = True) -> list[Measured]:
-    """A version that takes crossing / x of the time of the rest, or x / crossing."""
-    return [Measured(x, crossing / x if at_least else x / crossing, 1.0) for x in xs]
+def measured(x: int, version: float, rest: float, at_least: bool = True) -> Measured:
+    """A version that runs where x is at least the tunable f.b.v, or at most."""
+    condition = parse_exp(f"{x} >= f.b.v" if at_least else f"{x} <= f.b.v")
+    return Measured({"v": version, "items": rest}, {"v": condition})
 
 
-@pytest.mark.parametrize("crossing", [3.0, 20.0, 700.0])
+@pytest.mark.parametrize("crossing", [3, 20, 700])
 @pytest.mark.parametrize("at_least", [True, False])
-def test_a_threshold_is_where_the_times_cross(crossing: float, at_least: bool) -> None:
-    found = fit(points(crossing, [1, 10, 100, 1000, 10000], at_least), at_least, 10 ** 9 if at_least else 0)
-    assert found.threshold == pytest.approx(crossing, rel=0.35)
-    assert found.regret == pytest.approx(1.0) and found.monotonic
+def test_a_threshold_is_where_the_times_cross(crossing: int, at_least: bool) -> None:
+    xs = [2 ** k for k in range(12)]
+    points = [measured(x, crossing / x if at_least else x / crossing, 1.0, at_least) for x in xs]
+    found = fit(points, {"f.b.v": 10 ** 9 if at_least else 0})
+    assert crossing / 2 <= found.thresholds["f.b.v"] <= crossing * 2
+    assert found.mean == found.worst == 1.0
 
 
 def test_the_shipped_threshold_stays_where_another_gains_nothing() -> None:
-    assert fit(points(20, [1, 10, 100]), True, 50) == Fit(50, 1.0, True)
-    assert fit(points(20, [1, 10, 100]), True, 5).threshold == pytest.approx(20, abs=2)
+    points = [measured(x, 20 / x, 1.0) for x in (1, 10, 100)]
+    assert fit(points, {"f.b.v": 50}).thresholds == {"f.b.v": 50}
+    assert 10 < fit(points, {"f.b.v": 5}).thresholds["f.b.v"] <= 100
 
 
-def test_a_version_that_is_never_faster_never_runs() -> None:
-    always, never = [Measured(x, 1.0, 3.0) for x in (1, 5, 9)], [Measured(x, 3.0, 1.0) for x in (1, 5, 9)]
-    assert fit(always, True, 4).threshold == 0 and fit(never, True, 4).threshold == ir.UNKNOWN
-    assert fit(always, False, 4).threshold == ir.UNKNOWN and fit(never, False, 4).threshold == 0
+@pytest.mark.parametrize("at_least", [True, False])
+def test_a_version_that_is_never_faster_never_runs(at_least: bool) -> None:
+    for version, rest, wanted in ((1.0, 3.0, "v"), (3.0, 1.0, "items")):
+        points = [measured(x, version, rest, at_least) for x in (1, 5, 9)]
+        found = fit(points, {"f.b.v": 4})
+        assert {point.taken(found.thresholds) for point in points} == {wanted}
 
 
-def test_what_is_faster_here_and_there_is_told() -> None:
-    mixed = [Measured(1, 1.0, 2.0), Measured(5, 2.0, 1.0), Measured(9, 1.0, 2.0)]
-    found = fit(mixed, True, 4)
-    assert not found.monotonic and found.regret == pytest.approx(2 ** (1 / 3))
+def test_a_large_loss_counts_more_than_several_small_ones() -> None:
+    points = [measured(2, 1.0, 1.3), measured(3, 1.0, 1.3), measured(4, 1.0, 1.3), measured(5, 3.0, 1.0)]
+    found = fit(points, {"f.b.v": 0})
+    assert found.thresholds["f.b.v"] == ir.UNKNOWN and found.worst == pytest.approx(1.3)
+    assert found.mean == pytest.approx(1.3 ** 0.75)
+
+
+def test_two_thresholds_are_found_together() -> None:
+    """A version that is fast where both hold: as many as that, and no longer than that."""
+    points = [Measured({"v": 1.0 if n >= 20 and longest <= 6 else 3.0, "items": 2.0},
+                       {"v": parse_exp(f"{n} >= f.b.v and {longest} <= f.b.v_longest")})
+              for n in (2, 10, 40, 100) for longest in (1, 4, 9, 50)]
+    found = fit(points, {"f.b.v": 0, "f.b.v_longest": 50})
+    assert 10 < found.thresholds["f.b.v"] <= 40 and 4 <= found.thresholds["f.b.v_longest"] < 9
+    assert found.worst == 1.0
 
 
 def test_no_other_threshold_is_better() -> None:
     """By trying all, on measurements that are drawn."""
     draw = random.Random(3)
     for _ in range(200):
-        drawn = [Measured(draw.randrange(1, 40), draw.uniform(1, 3), draw.uniform(1, 3)) for _ in range(5)]
         at_least = draw.random() < 0.5
-        found = fit(drawn, at_least, draw.randrange(50))
-        best = min(lost(drawn, at_least, threshold) for threshold in range(60))
-        assert lost(drawn, at_least, found.threshold) <= best + 0.0101
+        drawn = [measured(draw.randrange(1, 40), draw.uniform(1, 3), draw.uniform(1, 3), at_least)
+                 for _ in range(5)]
+        found = fit(drawn, {"f.b.v": draw.randrange(50)})
+        best = min(lost(drawn, {"f.b.v": threshold}) for threshold in range(60))
+        assert lost(drawn, found.thresholds) <= best + 0.0201
 
 
-def lost(measured: list[Measured], at_least: bool, threshold: int) -> float:
+def lost(points: list[Measured], thresholds: Any) -> float:
     total = 0.0
-    for m in measured:
-        taken = m.version if (m.x >= threshold if at_least else m.x <= threshold) else m.rest
-        total += math.log(taken / min(m.version, m.rest)) ** 2
-    return math.sqrt(total / len(measured))
+    for point in points:
+        total += math.log(point.seconds[point.taken(thresholds)] / min(point.seconds.values())) ** 2
+    return math.sqrt(total / len(points))
 
 
 # The command ------------------------------------------------------------------------------------
@@ -178,7 +205,7 @@ def test_an_edited_threshold_changes_the_choice_without_compiling(
         program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     tuning = tmp_path / "pick.tuning"
-    text = f'machine "{machine()}"\nprogram "pick.nesl" pick\nchoice pick.it {{\n  pulled share = 11\n  items\n}}\n'
+    text = FILE.format(machine(), 11)
     tuning.write_text(text)
     assert took(program, tuning, capsys) == "items"
     from nessie import driver
@@ -222,19 +249,18 @@ def test_a_tuning_file_warns_and_fails_on_the_command_line(program: Path, tmp_pa
 
 def test_python_takes_tuning_and_all_versions_give_the_same_bits(tmp_path: Path) -> None:
     tuning = tmp_path / "pick.tuning"
-    text = 'machine "{}"\nprogram "pick.nesl" pick\nchoice pick.it {{\n  pulled share = {}\n  items\n}}\n'
     xs, places = np.random.default_rng(0).normal(size=300), np.arange(0, 300, 7)
     found = []
     for share in (None, "none", "0", "1000000"):
         options: dict[str, Any] = {"tuning": share} if share == "none" else {}
         if share not in (None, "none"):
-            tuning.write_text(text.format(machine(), share))
+            tuning.write_text(FILE.format(machine(), share))
             options = {"tuning": str(tuning)}
         for threads in (1, 2):
             program = nessie.compile(PICK, threads=threads, **options)
             found += [np.asarray(program.pick(xs, places)).tobytes() for _ in range(300 if threads == 1 else 2)]
     assert len(set(found)) == 1
-    tuning.write_text(text.format("another", 3))
+    tuning.write_text(FILE.format("another", 3))
     with pytest.warns(UserWarning, match="measured on another machine"):
         nessie.compile(PICK, tuning=str(tuning))
     with pytest.raises(nessie.NessieError, match="tuning is a str"):
