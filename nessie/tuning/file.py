@@ -82,7 +82,7 @@ class Tuning:
         if not self.machine or self.machine == machine:
             return []
         places = [(self.place, "")] if self.place else []
-        return [NessieError(f"these thresholds were measured on another machine: this is {machine}", *places).told()]
+        return [NessieError("these thresholds were measured on another machine than this", *places).told()]
 
 
 ITEMS = Tuning(only=(("", LAST),))
