@@ -11,16 +11,16 @@
   out   flat lambda_cu, in which regions are there twice that gather what schedule.pull keeps in memory
   how   In each control region, the pass looks for MAPs that pull would leave, as gathers are thought to be as many as
         elements, and whose sizes only a run knows: both before the region begins. Where T times as many elements as
-        gathers are there, memory is not worth its while on any machine. Where what is gathered lies in a cache, of at
-        most F elements, half as many gathers are few: one launch is less than two. T and F are tunables. Fewer gathers
-        than that are left to pull, which comes later.
+        gathers are there, memory is not worth its while on any machine. Where a cache holds what is gathered,
+        by at most F gathers, half as many as elements are few: one launch is less than two. T and F are tunables. What
+        is there once is left to pull, which comes later.
   sound as pull is
 """
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 
 from nessie.base.call_graph import reachable
 from nessie.base.names import Names
@@ -50,14 +50,19 @@ FEW = 10_000                    # gathers from what a cache holds
 def few_gathers(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> ir.Program:
     """Make versions of regions whose gathers may be few."""
     failing = scope.failing_functions(program.scalar_functions)
-    apart = reachable(scope.calls_of_functions(program), [f.apart for f in program.functions if f.apart])
     kernels, made = Names(kernel.name for kernel in program.kernels), list[ir.Kernel]()
-    names = {f.name: names_of(f) for f in program.functions if not has_version(f, (PULLED,)) and f.name not in apart}
     tunables = {t.name: t for t in program.tunables}
+
+    @cache
+    def names() -> dict[str, Names]:
+        """Those of the functions that may have versions, and do not run apart."""
+        apart = reachable(scope.calls_of_functions(program), [f.apart for f in program.functions if f.apart])
+        return {f.name: names_of(f) for f in program.functions
+                if not has_version(f, (PULLED,)) and f.name not in apart}
 
     def versions(region: Region, parts: Steps, estimates: Estimates) -> Sequence[ir.Statement]:
         pulling = PullingFew(region, parts.steps, estimates, failing)
-        if region.function in names and region.pieces == 1:
+        if region.function in names() and region.pieces == 1:
             pulling.run()
         if not pulling.changed:
             return region.statements
@@ -69,7 +74,7 @@ def few_gathers(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str,
         few = [are_few(found, *thresholds) for found in pulling.few]
         condition = reduce(lambda a, b: ir.Op("and", (a, b)), dict.fromkeys(few))
         cases = [Version(PULLED, pulling.statements(kernels, made, f"_{PULLED}"), condition), Version(LAST, items)]
-        return [*parts.first, choice(region, cases, names[region.function])]
+        return [*parts.first, choice(region, cases, names()[region.function])]
 
     functions = tuple(gathering_regions(program, profile, sizes or {}, versions, one_by_one))
     if not made:
