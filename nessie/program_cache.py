@@ -51,7 +51,7 @@ def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
     except RecursionError:              # deeper than pickle goes: not kept
         return build()
     options = (job.fuse, sorted(job.sizes.items()), job.unchecked, job.layouts, pipeline.profile(job), job.wishes,
-               job.versions)
+               pipeline.WITH_VERSIONS.holds(job))
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:
         content = cached(key, f"{machine} {compiler()}", lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
