@@ -169,8 +169,8 @@ void bfs(i64 n, const i64 *offsets, const i64 *to, i64 *distance) {
     free(queue);
 }
 
-static inline i64 mixed(i64 p, i64 q, double ratio, int shift) {
-    return (i64)((p >> shift & 255) * (1 - ratio)) + (i64)((q >> shift & 255) * ratio);
+static inline i64 mixed(i64 p, i64 q, int shift) {
+    return ((p >> shift & 255) * 179 + (q >> shift & 255) * 77) >> 8;
 }
 
 static void blurred(i64 h, i64 w, const i64 *p, i64 *q) {
@@ -194,8 +194,7 @@ void image(i64 h, i64 w, const i64 *tower, const i64 *sunset, const i64 *forest,
         for (i64 x = 0; x < w; x++) {
             i64 n = y * w + x, a = y - h / 2, b = x - w / 2;
             out[n] = a * a + b * b < radius * radius ? 0xFFFFFF - forest[n]
-                : mixed(p[n], sunset[n], 0.3, 16) << 16 | mixed(p[n], sunset[n], 0.3, 8) << 8
-                  | mixed(p[n], sunset[n], 0.3, 0);
+                : mixed(p[n], sunset[n], 16) << 16 | mixed(p[n], sunset[n], 8) << 8 | mixed(p[n], sunset[n], 0);
         }
     free(p), free(q);
 }

@@ -524,8 +524,7 @@ def image_of_numpy(xp: Any, p: Any, q: Any, over: Any) -> Any:
         p = xp.pad(blurred, 1)
     mixed = 0
     for shift in (16, 8, 0):
-        part = ((p >> shift & 255) * (1 - 0.3)).astype(int) + ((q >> shift & 255) * 0.3).astype(int)
-        mixed = mixed | xp.clip(part, 0, 255) << shift
+        mixed = mixed | ((p >> shift & 255) * 179 + (q >> shift & 255) * 77 >> 8) << shift
     y, x = xp.indices((h, w), sparse=True)
     return xp.where((y - h // 2) ** 2 + (x - w // 2) ** 2 < (h // 4) ** 2, 0xFFFFFF - over, mixed)
 
@@ -551,9 +550,9 @@ def image(tower, sunset, forest):
                 q[y, x] = 0xFFFFFF - forest[y, x]
             else:
                 a, b = p[y, x], sunset[y, x]
-                r = int((a >> 16 & 255) * (1 - 0.3)) + int((b >> 16 & 255) * 0.3)
-                g = int((a >> 8 & 255) * (1 - 0.3)) + int((b >> 8 & 255) * 0.3)
-                q[y, x] = r << 16 | g << 8 | int((a & 255) * (1 - 0.3)) + int((b & 255) * 0.3)
+                r = (a >> 16 & 255) * 179 + (b >> 16 & 255) * 77 >> 8
+                g = (a >> 8 & 255) * 179 + (b >> 8 & 255) * 77 >> 8
+                q[y, x] = r << 16 | g << 8 | ((a & 255) * 179 + (b & 255) * 77 >> 8)
     return q
 """)
 

@@ -40,12 +40,10 @@ def pixel(r, g, b):
     return min(max(r, 0), 255) << 16 | min(max(g, 0), 255) << 8 | min(max(b, 0), 255)
 
 
-def scaled(p, ratio):
-    return pixel(int(red(p) * ratio), int(green(p) * ratio), int(blue(p) * ratio))
-
-
-def added(p, q):
-    return pixel(red(p) + red(q), green(p) + green(q), blue(p) + blue(q))
+def mixed(p, q, part):
+    """The pixel of which so many of 256 parts are q."""
+    return pixel(red(p) * (256 - part) + red(q) * part >> 8, green(p) * (256 - part) + green(q) * part >> 8,
+                 blue(p) * (256 - part) + blue(q) * part >> 8)
 
 
 # Filters ----------------------------------------------------------------------------------------
@@ -82,8 +80,9 @@ def invert(image: Array) -> Array:
 
 
 def blend(other: Array, ratio: float) -> Filter:
-    """The image and the other, of which there is so much."""
-    return lambda image: image.combine(other, lambda p, q: added(scaled(p, 1 - ratio), scaled(q, ratio)))
+    """The image and the other, of which there is so much: 0.0 to 1.0."""
+    part = round(256 * ratio)
+    return lambda image: image.combine(other, lambda p, q: mixed(p, q, part))
 
 
 def overlay(other: Array, mask: Mask) -> Filter:

@@ -52,7 +52,8 @@ def inverted(p: Image) -> Image:
 
 
 def blended(p: Image, q: Image, ratio: float) -> Image:
-    return joined((colours(p) * (1 - ratio)).astype(int) + (colours(q) * ratio).astype(int))
+    part = round(256 * ratio)
+    return joined(colours(p) * (256 - part) + colours(q) * part >> 8)
 
 
 def overlaid(p: Image, q: Image, radius: int) -> Image:
