@@ -4,6 +4,7 @@
     array       nessie.array and its kin: Array, its operations
     nodes       expressions of arrays, as plain data
     operators   what +, <, np.sqrt and sum do, as bodies
+    axes        what goes along one axis; transpositions and products of matrices
     protocols   what NumPy's protocols and Python's operators ask of arrays
     operations  what operations are in NESL
     writing     an expression as one function of NESL

@@ -20,6 +20,7 @@ from nessie.arrays.bodies.trees import Made, name
 from nessie.base.source import NessieError
 
 MOST_DIMENSIONS = 4
+LEAST = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest"}
 
 
 class Array:
@@ -87,8 +88,8 @@ class Array:
 
     def to_numpy(self) -> Any:
         """NumPy's array of the values, which is read-only; of rows of any lengths, nessie.Nested; a number."""
-        value = self._fetched()
-        return values.records(value) if isinstance(value, Tuples) else value
+        value, kind = self._fetched(), self._nessie_node.kind
+        return values.records(value, kind) if isinstance(value, Tuples) and isinstance(kind, Items) else value
 
     def _fetched(self) -> Any:
         node = self.evaluate()._nessie_node
@@ -331,30 +332,57 @@ class Array:
 
     # Reductions ---------------------------------------------------------------------------------
 
-    def sum(self) -> Array:
-        return self._reduced("sum")
+    def sum(self, axis: int | None = None) -> Array:
+        return self._reduced("sum", axis)
 
-    def prod(self) -> Array:
-        return self._reduced("prod")
+    def prod(self, axis: int | None = None) -> Array:
+        return self._reduced("prod", axis)
 
-    def min(self) -> Array:
-        return self._reduced("min")
+    def min(self, axis: int | None = None) -> Array:
+        return self._reduced("min", axis)
 
-    def max(self) -> Array:
-        return self._reduced("max")
+    def max(self, axis: int | None = None) -> Array:
+        return self._reduced("max", axis)
 
-    def any(self) -> Array:
-        return self._reduced("any")
+    def any(self, axis: int | None = None) -> Array:
+        return self._reduced("any", axis)
 
-    def all(self) -> Array:
-        return self._reduced("all")
+    def all(self, axis: int | None = None) -> Array:
+        return self._reduced("all", axis)
 
-    def mean(self) -> Array:
-        return self._reduced("mean")
+    def mean(self, axis: int | None = None) -> Array:
+        return self._reduced("mean", axis)
 
-    def _reduced(self, how: str) -> Array:
+    def argmin(self, axis: int | None = None) -> Array:
+        return self._reduced("argmin", axis)
+
+    def argmax(self, axis: int | None = None) -> Array:
+        return self._reduced("argmax", axis)
+
+    def cumsum(self, axis: int | None = None) -> Array:
+        """Running sums along an axis, or of all elements in order."""
         with as_nessie_errors():
-            return named_reduction(self._nessie_node, how)
+            return axes.running_sum(self, axis)
+
+    def _reduced(self, how: str, axis: int | None) -> Array:
+        with as_nessie_errors():
+            return axes.reduction(self, how, axis)
+
+    # Matrices -----------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Array:
+        """The array with its axes in the opposite order."""
+        with as_nessie_errors():
+            return axes.transposed(self, list(reversed(range(self.ndim))))
+
+    def __matmul__(self, other: Any) -> Array:
+        with as_nessie_errors():
+            return axes.product(self, other)
+
+    def __rmatmul__(self, other: Any) -> Array:
+        with as_nessie_errors():
+            return axes.product(other, self)
 
 
 def dtype_of(kind: Kind) -> np.dtype[Any]:
@@ -565,8 +593,8 @@ def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
 def named_reduction(node: nodes.Node, how: str) -> Array:
     if not is_number(node.kind):
         raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
-    if how in ("min", "max") and 0 in node.shape:
-        raise NessieError(f"there is no {'least' if how == 'min' else 'greatest'} of no elements")
+    if how in LEAST and 0 in node.shape:
+        raise NessieError(f"there is no {LEAST[how]} of no elements")
     if how in ("any", "all") and node.kind != BOOL:
         node = Array(node).map(lambda x: bool(x))._nessie_node
     return Array(nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how)))
@@ -602,3 +630,5 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
 
 
 protocols.add_operators(Array)
+
+from nessie.arrays import axes  # noqa: E402      it makes arrays

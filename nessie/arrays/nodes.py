@@ -95,6 +95,30 @@ class Zipped(Operation):
 
 
 @dataclass(frozen=True, eq=False)
+class Regarded(Operation):
+    """The same, with its last axis as rows, or with rows of one length as an axis."""
+    of: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.of,)
+
+
+@dataclass(frozen=True, eq=False)
+class Swapped(Operation):
+    """The axis `at` and the next, exchanged."""
+    of: Node
+    at: int
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.of,)
+
+    def key(self) -> Hashable:
+        return super().key(), self.at
+
+
+@dataclass(frozen=True, eq=False)
 class Whole(Operation):
     """What is made of a whole array, named `how`, perhaps by a body and its identity."""
     of: Node

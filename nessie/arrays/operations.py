@@ -252,6 +252,12 @@ def flat(held: Held) -> Made:
     return Made(exp, Rows(held.kind))
 
 
+def swapped(held: Held, at: int, fresh: Fresh) -> syntax.Exp:
+    """Return the array with the axis `at` and the next exchanged."""
+    outer = Held(held.name, rows_of(held.kind, held.rank - at), at)
+    return each([outer], lambda elements, _: call("transpose", elements[0].exp), fresh)
+
+
 def selected(test: Callable[[Made], syntax.Exp], held: Held, fresh: Fresh) -> syntax.Exp:
     x = fresh("x")
     return syntax.Each(name(x), (syntax.Generator(syntax.NamePattern(x), name(held.name)),),

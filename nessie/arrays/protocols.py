@@ -59,22 +59,26 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[st
     asked = {key for key, value in settings.items() if value is not None and not (key == "where" and value is True)}
     if method == "__call__" and name in OF_ELEMENTS and not asked:
         return elementwise(name, inputs)
-    if method == "reduce" and name in BY_UFUNC and asked <= {"axis"} and settings.get("axis", 0) in (0, None):
+    if method in ("reduce", "accumulate") and asked <= {"axis"} and len(inputs) == 1:
         from nessie.arrays.array import asarray
-        array = asarray(inputs[0])
-        if settings.get("axis", 0) is None or array.ndim == 1:
-            return getattr(array, BY_UFUNC[name])()
-    if method == "accumulate" and name == "add" and not asked - {"axis"}:
-        from nessie.arrays.array import asarray
-        return asarray(inputs[0]).prefix_sum()
+        array, axis = asarray(inputs[0]), settings.get("axis", 0)
+        if method == "reduce" and name in BY_UFUNC:
+            return getattr(array, BY_UFUNC[name])(axis=axis)
+        if method == "accumulate" and name == "add" and axis is not None:
+            return array.cumsum(axis)
+    if name == "matmul" and method == "__call__" and not asked:
+        from nessie.api.errors import as_nessie_errors
+        from nessie.arrays.axes import product
+        with as_nessie_errors():
+            return product(*inputs)
     raise NessieError(f"arrays have no np.{name}{'' if method == '__call__' else '.' + method} with these arguments",
                       hint="a.to_numpy() is NumPy's array")
 
 
 def whole(method: str) -> Callable[..., Any]:
-    """NumPy's reduction of a whole array."""
-    def reduction(a: Any, axis: None = None) -> Any:
-        return getattr(a, method)()
+    """NumPy's reduction of a whole array, or along an axis."""
+    def reduction(a: Any, axis: Any = None) -> Any:
+        return getattr(a, method)(axis=axis)
     return reduction
 
 
@@ -95,7 +99,8 @@ def dot(a: Any, b: Any) -> Any:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: whole("sum"), np.prod: whole("prod"), np.min: whole("min"), np.max: whole("max"), np.amin: whole("min"),
     np.amax: whole("max"), np.any: whole("any"), np.all: whole("all"), np.mean: whole("mean"),
-    np.cumsum: lambda a: a.prefix_sum(), np.sort: lambda a: a.sort(), np.ravel: lambda a: a.flatten(),
+    np.argmin: whole("argmin"), np.argmax: whole("argmax"), np.cumsum: whole("cumsum"), np.transpose: lambda a: a.T,
+    np.sort: lambda a: a.sort(), np.ravel: lambda a: a.flatten(),
     np.where: where, np.clip: clip, np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a: a.size,
     np.count_nonzero: lambda a: a.map(lambda x: 1 if x else 0).sum()}
 

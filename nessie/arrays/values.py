@@ -9,6 +9,7 @@ import numpy as np
 from nessie.api.values.device import DeviceArray, has_interface
 from nessie.api.values.sequences import Nested, Tuples, on_host
 from nessie.arrays import nodes
+from nessie.arrays.bodies import outside
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
 from nessie.arrays.bodies.outside import KINDS, Seen, describe
 from nessie.arrays.devices import GPU, HOST
@@ -34,6 +35,8 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
             return nodes.leaf((len(value),), Rows(kind_of_column(value.content)), value, place)
         case Tuples():
             return nodes.leaf((len(value),), kind_of_column(value), value, HOST)
+        case [first, *_] if (names := outside.names_of(type(first))) and not outside.names_of(type(value)):
+            return leaf(of_records(value, type(first), names), copy)
     array = as_array(value)
     if array.ndim == 0:
         return leaf(array.item(), copy)
@@ -66,6 +69,16 @@ def fetched(node: nodes.Node) -> Any:
     return found
 
 
+def of_records(given: Sequence[Any], of: type, names: Sequence[str]) -> Tuples:
+    """Return the columns of objects of one class, by its attributes."""
+    if any([type(one) is not of for one in given]):
+        raise NessieError(f"these are not all of the class {of.__name__}")
+    columns = [leaf([getattr(one, name) for one in given], False).value for name in names]
+    if any([np.ndim(column) > 1 for column in columns if isinstance(column, np.ndarray)]):
+        raise NessieError(f"the attributes of {of.__name__} are no numbers")
+    return Tuples(*columns, make=of)
+
+
 def as_array(value: Any) -> Array:
     if isinstance(value, np.ma.MaskedArray):
         raise NessieError("a masked array has elements that are none",
@@ -95,8 +108,8 @@ def kind_of_dtype(array: Array) -> Kind:
 def kind_of_column(column: Any) -> Kind:
     match column:
         case Tuples():
-            names = getattr(column.make, "_fields", ()) if column.make else ()
-            return Items(tuple([kind_of_column(one) for one in column.columns]), tuple(names), column.make)
+            names = outside.names_of(column.make)
+            return Items(tuple([kind_of_column(one) for one in column.columns]), names, column.make)
         case Nested():
             return Rows(kind_of_column(column.content))
     return kind_of_dtype(column)
@@ -142,7 +155,7 @@ def result(value: Any, shape: nodes.Shape, kind: Kind) -> Any:
     if isinstance(kind, Items):
         content = grouped(content.columns if isinstance(content, Tuples) else (content,), kind)
         if len(shape) > 1:
-            content = records(content)
+            content = records(content, kind)
     if isinstance(content, DeviceArray):
         known = tuple([length for length in shape if length is not None])
         return content.reshape(known) if len(known) == len(shape) else content
@@ -192,10 +205,11 @@ def grouped(columns: Sequence[Any], kind: Items) -> Tuples:
     return Tuples(*found, make=kind.make)
 
 
-def records(column: Tuples) -> Array:
-    """Return the tuples as an array of records, whose fields are f0, f1, ..., or the attributes."""
-    names = getattr(column.make, "_fields", None) or [f"f{n}" for n in range(len(column.columns))]
-    columns = [records(one) if isinstance(one, Tuples) else np.asarray(on_host(one)) for one in column.columns]
+def records(column: Tuples, kind: Items) -> Array:
+    """Return the tuples as an array of records, whose fields are the attributes, or f0, f1, ..."""
+    names = kind.names or [f"f{n}" for n in range(len(kind.items))]
+    columns = [records(one, of) if isinstance(one, Tuples) and isinstance(of, Items) else np.asarray(on_host(one))
+               for one, of in zip(column.columns, kind.items)]
     found = np.empty(len(column), [(name, part.dtype) for name, part in zip(names, columns)])
     for name, part in zip(names, columns):
         found[name] = part

@@ -83,7 +83,9 @@ class Writer:
         if step.operation is None:
             return
         self.capture(node, step.operation.seen)
-        if not isinstance(step.operation, nodes.Index | nodes.Zipped):
+        if isinstance(step.operation, nodes.Regarded):
+            self.hold(node, self.bound(step.operation.of).name)
+        elif not isinstance(step.operation, nodes.Index | nodes.Zipped):
             self.hold(node, self.bind(self.computed(node, step.operation)))
 
     def computed(self, node: nodes.Node, operation: nodes.Operation) -> syntax.Exp:
@@ -91,6 +93,8 @@ class Writer:
             case nodes.Mapped(of=of, body=body, with_index=with_index):
                 return operations.mapped([self.operand(one) for one in of], self.body(body), with_index, self.fresh,
                                          self.like.get(node.shape))
+            case nodes.Swapped(of=of, at=at):
+                return operations.swapped(self.bound(of), at, self.fresh)
             case nodes.Stencil():
                 return self.stencil(node, operation)
             case nodes.Reduced(of=of, how=how, body=None):

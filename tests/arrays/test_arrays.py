@@ -3,6 +3,7 @@ executor."""
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -366,3 +367,23 @@ def test_arrays_of_one_shape_are_read_without_a_check() -> None:
     expected = np.zeros((4, 5))
     expected[1:, :-1] = b[:-1, :-1] * c[1:, 1:]
     same(found, expected, "cpu")
+
+
+def test_operators_fail_at_the_lines_that_call_them() -> None:
+    """Also where one program serves two lines."""
+    a, found = nessie.array([1, 2, 3]), []
+    first = a % (a - 2) + 1
+    second = a % (a - 3) + 2
+    for one in (first, second):
+        with pytest.raises(nessie.NessieError, match="Modulo by zero") as failed:
+            one.evaluate()
+        assert failed.value.span is not None
+        found.append((failed.value.span.line, failed.value.span.source.text[
+            failed.value.span.start:failed.value.span.end]))
+        assert failed.value.span.source.name.endswith("test_arrays.py")
+    assert found[1][0] == found[0][0] + 1
+    if sys.version_info >= (3, 11):
+        assert [text for _, text in found] == ["a % (a - 2)", "a % (a - 3)"]
+    with pytest.raises(nessie.NessieError, match="a number is needed") as failed:
+        a.zip(a) + 1
+    assert failed.value.span is not None and failed.value.span.source.name.endswith("test_arrays.py")

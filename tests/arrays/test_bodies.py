@@ -1,10 +1,14 @@
 """Bodies give what their functions give in Python, called with each element."""
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import nessie
@@ -253,3 +257,82 @@ def test_rows_of_rows_of_rows() -> None:
 def test_complements() -> None:
     a = nessie.array([1, -2])
     assert (~a).tolist() == [-2, 1] and (~(a > 0)).tolist() == [False, True]
+
+
+# Records, lists, zip ----------------------------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    x: int
+    y: float
+
+
+@dataclass
+class Pair:
+    left: int
+    right: bool
+
+
+class Settings:
+    def __init__(self) -> None:
+        self.weights = [1.5, 2.0, 2.5]
+
+
+WEIGHTS, TABLE = [10, 20, 30], [[1, 2], [3, 4]]
+
+
+def test_records_have_the_names_of_their_attributes() -> None:
+    a = nessie.array([1, 2])
+    points, pairs = a.map(lambda n: Point(n, n / 2)), a.map(lambda n: Pair(n, n > 1))
+    assert points.to_numpy().dtype.names == points.dtype.names == ("x", "y")
+    assert pairs.to_numpy().dtype.names == ("left", "right") and pairs.tolist() == [Pair(1, False), Pair(2, True)]
+    assert nessie.array([[1, 2], [3, 4]]).map(lambda n: Point(n, 0.5)).to_numpy().dtype.names == ("x", "y")
+    records = np.array([(1, 2.5), (3, 4.5)], [("k", "i8"), ("v", "f8")])
+    kept = nessie.array(records).select(lambda p: p.k > 1).to_numpy()
+    assert kept.tolist() == [(3, 4.5)] and kept.dtype.names == ("k", "v")
+
+
+def test_lists_of_records_are_arrays_of_records() -> None:
+    points = nessie.array([Point(1, 2.5), Point(3, 4.5)])
+    assert points.shape == (2,) and points.dtype.names == ("x", "y")
+    assert points.map(lambda p: p.x * p.y).tolist() == [2.5, 13.5] and points.tolist()[1] == Point(3, 4.5)
+    assert nessie.array([Pair(1, True), Pair(2, False)]).map(lambda p: p.left if p.right else 0).tolist() == [1, 0]
+    with pytest.raises(nessie.NessieError, match="not all of the class Point"):
+        nessie.array([Point(1, 2.0), (1, 2.0)])
+
+
+def test_a_tuple_of_two_classes_has_no_names() -> None:
+    with pytest.raises(nessie.NessieError, match="has no attribute x"):
+        nessie.array([1]).map(lambda n: (Point(n, 2.0) if n > 1 else (n, 2.0)).x)
+
+
+def test_captured_lists() -> None:
+    settings, a = Settings(), nessie.array([0, 1, 2])
+    assert a.map(lambda i: WEIGHTS[i] + sum(WEIGHTS) + len(TABLE)).tolist() == [72, 82, 92]
+    assert a.map(lambda i: TABLE[i % 2][1]).tolist() == [2, 4, 2]
+    looked_up = a.map(lambda i: settings.weights[i])
+    settings.weights[0] = 99.0
+    assert looked_up.tolist() == [1.5, 2.0, 2.5]
+
+
+def neighbours(row):
+    total = 0
+    for x, y in zip(row, row[1:]):
+        total += x * y
+    return total
+
+
+def test_zip_stops_at_the_shorter_one() -> None:
+    assert nessie.nest(ROWS).map(neighbours).tolist() == [neighbours(row) for row in ROWS]
+
+
+def test_a_file_that_has_changed_is_not_compiled(tmp_path: Path) -> None:
+    file = tmp_path / "changing.py"
+    file.write_text("def f(x):\n    return x + 1\n")
+    spec = importlib.util.spec_from_file_location("changing", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    file.write_text("def f(x):\n    return x + 2\n")
+    with pytest.raises(nessie.NessieError, match="the file has changed since it was loaded"):
+        nessie.array([1]).map(module.f)

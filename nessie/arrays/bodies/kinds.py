@@ -63,8 +63,9 @@ def joined(a: Kind, b: Kind) -> Kind | None:
     match a, b:
         case str(), str():
             return max(a, b, key=WIDER.index)
-        case Items(xs, names, make), Items(ys) if len(xs) == len(ys):
+        case Items(xs), Items(ys) if len(xs) == len(ys):
             items = [joined(x, y) for x, y in zip(xs, ys)]
+            names, make = a.names if a.names == b.names else (), a.make if a.make == b.make else None
             return None if None in items else Items(tuple([x for x in items if x is not None]), names, make)
         case Rows(x), Rows(y):
             element = joined(x, y)

@@ -16,7 +16,7 @@ from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, Unknown, jo
 from nessie.arrays.bodies.outside import static
 from nessie.arrays.bodies.sequences import Sequences, constant_int
 from nessie.arrays.bodies.source import names_set
-from nessie.arrays.bodies.trees import Made, become, binary, let, name, number, pattern, together, typed, zero
+from nessie.arrays.bodies.trees import Made, become, binary, call, let, name, number, pattern, together, typed, zero
 from nessie.base.records import dataclass
 from nessie.syntax import nodes as syntax
 
@@ -92,7 +92,7 @@ class Loops(Sequences):
             return {**env, **self.bound_to(node.target, at)}
         made = self.rounds(node, node.body, env, then, loop, element, i, end, 1,
                            {f"#{v}": Made(name(v), Rows(kind)) for v, (_, kind) in zip(held, sources)},
-                           number(0), syntax.Unary("#", name(held[0])))
+                           number(0), least([syntax.Unary("#", name(v)) for v in held]))
         result = made.exp
         for v, (source, _) in reversed(list(zip(held, sources))):
             result = let([v], source, result)
@@ -326,6 +326,13 @@ def name_of(env: Env, of: str) -> str:
 
 
 # What statements do to names ------------------------------------------------------------------------
+
+
+def least(lengths: Sequence[syntax.Exp]) -> syntax.Exp:
+    result = lengths[0]
+    for length in lengths[1:]:
+        result = call("min", result, length)
+    return result
 
 
 def is_before(start: syntax.Exp, stop: syntax.Exp, step: int) -> bool:

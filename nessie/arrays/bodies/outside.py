@@ -9,7 +9,7 @@ import ast
 import builtins
 from collections.abc import Hashable, Iterator
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -39,11 +39,11 @@ class Seen:
         for name in self.written.read:
             value = contents(cells[name]) if name in cells else function.__globals__.get(name, MISSING)
             if value is not MISSING:
-                self.outer[name] = seen(value, known)
+                self.outer[name] = seen(of_numbers(value), known)
             elif hasattr(builtins, name):
                 self.outer[name] = getattr(builtins, name)
         self.parameters, rest = defaulted(function, self.written.parameters, count)
-        self.outer |= {name: seen(value, known) for name, value in rest.items()}
+        self.outer |= {name: seen(of_numbers(value), known) for name, value in rest.items()}
         outside = [*paths(self), *[(name, self.outer[name]) for name in rest]]
         self.values = [(text, unchanging(value)) for text, value in outside if is_value(value)]
 
@@ -101,6 +101,20 @@ def unchanging(value: Any) -> Any:
     return copy
 
 
+def of_numbers(value: Any) -> Any:
+    """A list of numbers, or of rows of them, as an array, as it is now; any other value as it is."""
+    if not isinstance(value, list) or not value:
+        return value
+    try:
+        array = np.array(value)
+    except ValueError:              # rows of several lengths
+        return value
+    if array.dtype.kind not in KINDS:
+        return value
+    array.flags.writeable = False
+    return array
+
+
 def describe(value: Any) -> str:
     name = getattr(value, "__name__", None)
     if callable(value) and name:
@@ -145,7 +159,7 @@ def static(function: Seen, node: ast.AST) -> Any:
                 return MISSING
             if not isinstance(value, ModuleType | type) and not hasattr(type(value), "__dict__"):
                 return MISSING
-            return getattr(value, attribute, MISSING)
+            return of_numbers(getattr(value, attribute, MISSING))
     return MISSING
 
 
@@ -202,11 +216,21 @@ class Same:
         return id(self.value)
 
 
+def names_of(kind: Any) -> tuple[str, ...]:
+    """Return the attributes of a NamedTuple or a dataclass; none of another class."""
+    return tuple(getattr(kind, "_fields", ()) or getattr(kind, "__dataclass_fields__", ()))
+
+
 def record_of(kind: type) -> Items | None:
     """Return the kind of a NamedTuple or a dataclass whose attributes are annotated as numbers; None for others."""
     hints = {INT: INT, FLOAT: FLOAT, BOOL: BOOL, int: INT, float: FLOAT, bool: BOOL}
-    names = getattr(kind, "_fields", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
-    annotations = getattr(kind, "__annotations__", {})
-    if not names or not all([annotations.get(name) in hints for name in names]):
+    names = names_of(kind)
+    if not names:
+        return None
+    try:
+        annotations = get_type_hints(kind)
+    except Exception:               # they name what is not there
+        annotations = getattr(kind, "__annotations__", {})
+    if not all([annotations.get(name) in hints for name in names]):
         return None
     return Items(tuple([hints[annotations[name]] for name in names]), tuple(names), kind)

@@ -35,7 +35,9 @@ REDUCTIONS = {row.name: row for row in (
     Reduction("max", "max_val", (builtins.max, np.max), builtins.max, "maximum"),
     Reduction("any", "any", (builtins.any, np.any), operator.or_, "logical_or"),
     Reduction("all", "all", (builtins.all, np.all), operator.and_, "logical_and"),
-    Reduction("mean", "", (np.mean,)))}
+    Reduction("mean", "", (np.mean,)),
+    Reduction("argmin", "min_index", (np.argmin,)),
+    Reduction("argmax", "max_index", (np.argmax,)))}
 BY_FUNCTION = {function: row.name for row in REDUCTIONS.values() for function in row.functions}
 BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two is not None}
 BY_UFUNC = {row.ufunc: row.name for row in REDUCTIONS.values() if row.ufunc}
@@ -51,7 +53,9 @@ def named(table: dict[Any, str], function: Any) -> str:
 
 def gives(how: str, element: Kind) -> Kind:
     """Return the kind that a reduction of such numbers gives."""
-    return BOOL if how in ("any", "all") else FLOAT if how == "mean" else INT if element == BOOL else element
+    if how in ("any", "all") or (how in ("min", "max") and element == BOOL):
+        return BOOL
+    return FLOAT if how == "mean" else INT if element == BOOL or how in ("argmin", "argmax") else element
 
 
 def reduced_by_name(how: str, made: Made, fresh: Fresh) -> Made:
@@ -62,7 +66,26 @@ def reduced_by_name(how: str, made: Made, fresh: Fresh) -> Made:
         v = fresh("v")
         total = call("sum", become(Made(name(v), made.kind), Rows(FLOAT), fresh))
         return Made(let([v], made.exp, binary("/", total, call("float", syntax.Unary("#", name(v))))), kind)
+    if how in ("argmin", "argmax"):
+        return Made(place_of_extreme(REDUCTIONS[how].library, made, fresh), kind)
+    if kind == BOOL:                    # the least truth value is true where all are
+        how = {"min": "all", "max": "any"}.get(how, how)
     return Made(call(REDUCTIONS[how].library, become(made, Rows(kind), fresh)), kind)
+
+
+def place_of_extreme(function: str, made: Made, fresh: Fresh) -> syntax.Exp:
+    """Return where the least or the greatest number stands first; of floats, a NaN before all others. Of no elements,
+    there is an error."""
+    assert isinstance(made.kind, Rows)
+    v, at, x, i = fresh("v"), fresh("at"), fresh("x"), fresh("i")
+    numbers = become(made, Rows(INT), fresh) if made.kind.element == BOOL else made.exp
+    found = call(function, name(v))
+    if made.kind.element == FLOAT:
+        missing = syntax.Each(name(i), (syntax.Generator(syntax.NamePattern(x), name(v)), syntax.Generator(
+            syntax.NamePattern(i), call("index", syntax.Unary("#", name(v))))), call("_isnan", name(x)))
+        first = syntax.Index(missing, number(0))
+        found = let([at], found, syntax.If(binary("<", name(at), syntax.Unary("#", name(v))), name(at), first))
+    return let([v], numbers, found)
 
 
 def of_two(body: Body, kind: Kind, fresh: Fresh) -> syntax.Lambda:

@@ -119,6 +119,9 @@ def written_code(code: CodeType, name: str) -> Written:
         what = "is not where its code says; has the file changed?" if not found else \
             "cannot be told from another on its line: write them on lines of their own"
         raise NessieError(f"{called(name)} {what}")
+    if not any([same_code(other, code) for other in codes_of(text)]):
+        raise NessieError(f"{called(name)} is not what {shown_path(code.co_filename)} says: the file has changed since "
+                          "it was loaded", hint="load it again")
     return Written(found[0], Source(shown_path(code.co_filename), text), starts_of(lines))
 
 
@@ -167,6 +170,23 @@ def functions_of(text: str) -> tuple[Function, ...]:
         return tuple([node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.Lambda)])
     except SyntaxError:                 # it has changed since it was loaded
         return ()
+
+
+@lru_cache(maxsize=200)
+def codes_of(text: str) -> tuple[CodeType, ...]:
+    """Return the code of all functions in the text, as Python compiles it now."""
+    found = [compile(text, "", "exec", dont_inherit=True)]
+    for code in found:                  # which grows meanwhile
+        found += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return tuple(found)
+
+
+def same_code(a: CodeType, b: CodeType) -> bool:
+    """Do they compute the same, and stand at the same line?"""
+    def content(code: CodeType) -> tuple[object, ...]:
+        constants = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
+        return code.co_name, code.co_firstlineno, code.co_code, code.co_names, code.co_varnames, constants
+    return content(a) == content(b)
 
 
 def is_of(tree: Function, code: CodeType, name: str) -> bool:
