@@ -157,3 +157,9 @@ def test_what_is_refused() -> None:
         return a + 1
     with pytest.raises(nessie.NessieError, match="neither true nor false"):
         undecided([1])
+
+    @nessie.host_section
+    def along(a):
+        return a.sum(axis=0)
+    with pytest.raises(nessie.NessieError, match="sum takes no axis in a section"):
+        along(np.ones((2, 2)))

@@ -23,6 +23,7 @@ from nessie.syntax import nodes as syntax
 
 OF_ELEMENTS = {getattr(np, function): body for function, body in operators.OF_ELEMENTS.items()
                if hasattr(np, function)} | {builtins.abs: operators.UNARY["absolute"]}
+NAMED = {"map": {"with_index"}, "combine": {"with_index"}, "stencil": {"with_index"}, "sort": {"key"}}
 
 
 class Section(Grids):
@@ -89,6 +90,8 @@ class Section(Grids):
             return super().method(node, function, env)
         words = {word.arg or "": word.value for word in node.keywords}
         given, element = node.args, made.kind.element
+        if wrong := words.keys() - NAMED.get(how, frozenset()):
+            self.refuse(node, f"{how} takes no {min(wrong) or '**'} in a section")
         with_index = isinstance(flag := words.get("with_index"), ast.Constant) and bool(flag.value)
         if how in ("keep", "evaluate") and not given:
             return made
