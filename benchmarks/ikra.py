@@ -130,7 +130,7 @@ class Edition:
 def at_once(array: Array, node: nodes.Node) -> None:
     """Make an array that is computed now. Places and zipped arrays take no kernel."""
     array._nessie_node = node
-    if not isinstance(node, nodes.Index | nodes.Zipped):
+    if not isinstance(node.operation, nodes.Index | nodes.Zipped):
         running.evaluate([node], "cpu")
 
 

@@ -190,7 +190,7 @@ LEAVING_OUT = When("with --unchecked", lambda job: job.unchecked)
 WITH_CODE = When(f"with --target {', '.join(CODE_TARGETS)}", lambda job: job.target in CODE_TARGETS)
 ON_CPUS = When("with --target cpu", lambda job: job.target == "cpu")
 ON_GPUS = When(f"with --target {', '.join(WITHOUT_STACK)}", lambda job: job.target in WITHOUT_STACK)
-WITH_VERSIONS = When(f"with --versions and --target {', '.join(WITHOUT_STACK)}",
+WITH_VERSIONS = When(f"with --tuning and --target {', '.join(WITHOUT_STACK)}",
                      lambda job: job.versions and job.target in WITHOUT_STACK and job.fuse != "none")
 
 

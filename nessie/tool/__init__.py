@@ -5,6 +5,7 @@
     compiling           commands that compile and do not run: check, compile, show, graph, inspect, passes
     options             turns options into sessions, jobs and outputs
     formats             the formats in which commands write
+    tune                nessie tune: measures the versions of a function
     testing             nessie test: examples in comments
     expected            reads and compares the values that an example expects
     doctor              nessie doctor: what is installed, and what is missing

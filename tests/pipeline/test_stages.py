@@ -83,7 +83,8 @@ def test_a_dump_is_what_ran(target: str, options: list[str], tmp_path: Path) -> 
 @pytest.mark.parametrize(("name", "job", "said"), [
     ("unchecked", Job(), "with --unchecked"), ("headers", Job(), "with --target cuda, cudasim"),
     ("translate", Job(target="reference"), "with --target cpu, cuda, cudasim"),
-    ("pull", Job(fuse="none"), "without --fuse none")])
+    ("pull", Job(fuse="none"), "without --fuse none"),
+    ("owner-versions", Job(), "with --tuning and --target cuda, cudasim")])
 def test_a_pass_that_does_not_run_is_told(name: str, job: Job, said: str) -> None:
     with pytest.raises(UsageError, match=f"{name} runs {said} only"):
         pipeline.stages_between(job, forms.TEXT, pipeline.pass_named(name))
@@ -102,7 +103,8 @@ def test_every_form_is_shown_or_refused(form: forms.Form[Any], target: str, tmp_
         2, False, f"error: {form.name} is code of the target {' or '.join(form.targets)}, not of {target}\n"))
 
 
-@pytest.mark.parametrize("name", [ran.name for ran in pipeline.PASSES if ran.name != "unchecked"])
+@pytest.mark.parametrize("name", [ran.name for ran in pipeline.PASSES
+                                  if ran.when not in (pipeline.LEAVING_OUT, pipeline.WITH_VERSIONS)])
 def test_every_pass_is_shown_without_naming_a_target(name: str, tmp_path: Path,
                                                      capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "p.nesl").write_text(PROGRAM)
