@@ -17,7 +17,9 @@
     entry third : [float] -> ([float], (int, [int]))
 
 Tunables stand before the kernels, `tunable f.ys.pulled : share = 8`; a function decides by them,
-`7: decide #6 = f.ys.pulled if n * f.ys.pulled <= m where n is #0, m is #2`. A function is instructions over numbered slots, each of which holds a scalar, an array, or nothing. `dead` are the slots
+`7: decide #6 = f.ys.pulled if n * f.ys.pulled <= m where n is #0, m is #2`.
+
+A function is instructions over numbered slots, each of which holds a scalar, an array, or nothing. `dead` are the slots
 that an instruction empties when it is done, so that arrays are freed as early as can be. Sites, scalar functions,
 expressions and layouts are those of lambda_cu; of kernels nothing is told but how many arguments and results they have.
 
