@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.passes.kernel_arguments import renamed_atoms, renamed_params, renamed_statement
 from nessie.schedule.graph.regions import statement_uses
 
@@ -75,10 +76,8 @@ def in_block(block: ir.Block, values: Values) -> ir.Block:
     """Return the block with these values for names."""
     def changed(statement: ir.Statement) -> ir.Statement:
         match statement:
-            case ir.Branch(results, condition, then, orelse):
-                (condition,) = renamed_atoms((condition,), values)
-                return replace(statement, results=renamed_params(results, values), condition=condition,
-                               then=in_block(then, values), orelse=in_block(orelse, values))
+            case ir.Branch() | ir.Choose():
+                return BLOCKS.map(renamed_statement(statement, values), lambda inner: in_block(inner, values))
             case ir.Call(results, _, arguments):
                 return replace(statement, results=renamed_params(results, values),
                                arguments=renamed_atoms(arguments, values))

@@ -11,9 +11,9 @@
         both branches. Conditionals on one condition are joined (schedule.join), so that their branches' kernels may
         share one, too. A run goes only if something can be gained and nothing lost: in a branch, a kernel makes what it
         reads, in order (MAP, SCAN, FILTER), and nobody else needs that; no run that stays reads its results; and it
-        reads no array that an earlier kernel has made for it alone, as the two may share a kernel now.
-  sound A run changes nothing but its results, which it makes of the same values. No effect stands between, and if the
-        run can fail, nothing that it passes can.
+        reads no array of an earlier kernel that the branches do not read, as the two may share a kernel now.
+  sound A run changes nothing but its results, which it makes of the same values. It passes no effect and nothing that
+        can fail: what a check of the host has found out, launches behind it rely on.
   ends  as each run goes into a conditional of a finite text, from the outside in, and each joining leaves one less
 """
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dataclasses import replace
 from nessie.base.names import Names
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.passes.dead_code import drop_dead_code
 from nessie.schedule.graph.nodes import OWN
 from nessie.schedule.graph.regions import block_uses, instantiate, statement_uses
@@ -95,14 +96,24 @@ class Sinking:
         inside = {*block_uses(branch.then), *block_uses(branch.orelse)}
         alone = {param.name for s in statements[:at] if isinstance(s, ir.Run)
                  and inside.isdisjoint([param.name for param in s.results]) for param in s.results}
-        runs = [run for run in runs if alone.isdisjoint(scope.used_names(run))]
+        kept = [run for run in runs if alone.isdisjoint(scope.used_names(run))]
         while True:
+            runs = self.before_failures(statements[at + 1:], kept)
             gone = set(map(id, runs))
             staying = [s for s in statements[at + 1:] if id(s) not in gone]
             kept = self.gaining(runs, staying, made, leaving)
             if len(kept) == len(runs):
                 return runs
-            runs = kept
+
+    def before_failures(self, after: Iterable[ir.Statement], runs: Iterable[ir.Run]) -> list[ir.Run]:
+        """Those of the runs before which nothing stays that can fail: a run may rely on what has been checked."""
+        going, found = set(map(id, runs)), list[ir.Run]()
+        for statement in after:
+            if isinstance(statement, ir.Run) and id(statement) in going:
+                found.append(statement)
+            elif self.can_fail(statement):
+                break
+        return found
 
     def gaining(self, runs: Sequence[ir.Run], staying: Sequence[ir.Statement], made: Collection[str],
                 leaving: Iterable[str]) -> list[ir.Run]:
@@ -116,20 +127,16 @@ class Sinking:
                 and not spared.isdisjoint(self.read_in_order(run))]
 
     def able(self, after: Iterable[ir.Statement], made: Collection[str]) -> list[ir.Run]:
-        """The runs that read, in order, what the conditional or another of them makes, and that may pass what stands
-        between."""
-        runs, reached, late, failing = list[ir.Run](), set(made), set[str](), False
+        """The runs that read, in order, what the conditional or another of them makes, and nothing else that is made
+        behind it."""
+        runs, reached, late = list[ir.Run](), set(made), set[str]()
         for statement in after:
-            if isinstance(statement, ir.Effect):
-                break
             if isinstance(statement, ir.Run) and late.isdisjoint(scope.used_names(statement)) \
-                    and not reached.isdisjoint(self.read_in_order(statement)) \
-                    and not (failing and self.can_fail(statement)):
+                    and not reached.isdisjoint(self.read_in_order(statement)):
                 runs.append(statement)
                 reached.update([param.name for param in statement.results])
             else:
                 late.update([param.name for param in scope.results(statement)])
-                failing |= self.can_fail(statement)
         return runs
 
     def is_made_in_order(self, branch: ir.Branch, number: int) -> bool:
@@ -164,8 +171,8 @@ class Sinking:
                             for bind in self.kernels[statement.kernel].binds])
             case ir.HostLet(_, value):
                 return scope.can_fail(value, self.failing)
-            case ir.Branch(_, _, then, orelse):
-                return any(map(self.can_fail, (*then.statements, *orelse.statements)))
+            case ir.Branch() | ir.Choose():
+                return any([self.can_fail(inner) for block in BLOCKS.of(statement) for inner in block.statements])
         return isinstance(statement, ir.Call | ir.Effect)
 
     # Moving them --------------------------------------------------------------------------------
