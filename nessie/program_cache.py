@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
     """The built program for the job's target; from disk, if the stages have made it for the same machine
-    before. A job that wants to see the stages' work (dump), or to know whether names are the program's, has it done;
-    so has the reference, whose stages end early."""
+    before. A job that wants to see the stages' work (dump), or to know what has become of its wishes, has it done; so
+    has the reference, whose stages end early."""
     built: list[Built] = []
 
     def build() -> Built:
@@ -44,13 +44,13 @@ def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
     from nessie.base.system.disk_cache import cached
     from nessie.cudagen.cpu.machine_code import fingerprint
     machine = fingerprint() if job.target == "cpu" else "cuda"
-    if job.dump is not None or (job.wishes and not job.strict):
+    if job.dump is not None or job.wishes:
         return build()
     try:
         source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)
     except RecursionError:              # deeper than pickle goes: not kept
         return build()
-    options = (job.fuse, sorted(job.sizes.items()), job.unchecked, job.layouts, pipeline.profile(job), job.wishes,
+    options = (job.fuse, sorted(job.sizes.items()), job.unchecked, job.layouts, pipeline.profile(job),
                pipeline.WITH_VERSIONS.holds(job))
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:

@@ -121,6 +121,9 @@ def parse_space(text: str | Source) -> Space:
             tokens.fail(f"there are {count} upper bounds and {len(found)} {what}", start)
     if widths and not steps:
         tokens.fail("widths are of steps: step [2] width [1]", start)
+    for exp in (*highs, *lows, *steps, *widths):
+        if isinstance(exp, ir.Const) and exp.type != "int":
+            tokens.fail(f"a space has ints, not {show_exp(exp)}", start)
     space = tuple([Axis(highs[k], lows[k] if lows else ZERO, steps[k] if steps else ONE, widths[k] if widths else ONE)
                    for k in range(count)])
     for axis in space:

@@ -71,8 +71,9 @@ class Number:
 
 @dataclass
 class Compiled:
-    """Code that a target runs (nessie.program_cache), and idle devices that have it loaded. After `patience` more
-    calls on a CPU, its callers run it, if it can have any."""
+    """Code that a target runs for calls of a function (nessie.program_cache), and idle devices that have it loaded.
+    After `patience` more calls on a CPU, its callers run it, if it can have any."""
+    function: str
     built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
@@ -91,9 +92,10 @@ class Compiled:
 
 @dataclass(frozen=True, eq=False)
 class Typed:
-    """A function at types, as a program. Each of its `parameters` is the number of an argument or the value of a
+    """A `function` at types, as a program. Each of its `parameters` is the number of an argument or the value of a
     top-level variable. `exp` is the call, whose arguments are variables of these `names` of the environment; `compiled`
     has its code by layouts and target."""
+    function: str
     exp: typed.Exp
     names: tuple[str, ...]
     environment: Environment
@@ -215,7 +217,7 @@ class Calls:
         numbers = {name: Number(number) for number, name in enumerate(names)}
         parameters = [numbers[v.name] if v.name in numbers else self.session.values[v.name]
                       for v in made.variables if erase(v.type, environment)]
-        return Typed(definition.value, tuple(names), environment, made.program, tuple(parameters), result)
+        return Typed(function, definition.value, tuple(names), environment, made.program, tuple(parameters), result)
 
     def for_target(self, found: Typed, given: Sequence[Any], target: str) -> Compiled:
         layouts = found.layouts(given)
@@ -226,20 +228,20 @@ class Calls:
                 with COMPILING:
                     made = found.compiled.get(key)
                     if made is None:
-                        made = found.compiled[key] = self.made_compiled(found.program, layouts, target)
+                        made = found.compiled[key] = self.made_compiled(found, layouts, target)
                     return made
             compiled = run_deep(work)
         return compiled
 
-    def made_compiled(self, program: mono.Program, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
+    def made_compiled(self, found: Typed, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
         target = self.target(name)
         job = replace(self.session.job, layouts=layouts, target=name)
-        built = cached_program(job, program)
+        built = cached_program(job, found.program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
-            return Compiled(built, lambda: None, True, False)
+            return Compiled(found.function, built, lambda: None, True, False)
         effects = any(isinstance(i, Perform) for code in built.host.functions for i in code.instructions)
-        return Compiled(built, lambda: target.device(built), effects, is_shallow(built))
+        return Compiled(found.function, built, lambda: target.device(built), effects, is_shallow(built))
 
     def target(self, name: str) -> Target:
         if name not in self.targets:
@@ -287,7 +289,7 @@ class Calls:
         else:
             self.check_places(device, taken)
         held = taken.copied if self.limits.memory is not None else 0
-        limits = self.host_limits(built, memory, held)
+        limits = self.host_limits(compiled, memory, held)
         try:
             result = host.execute(built.program, built.host, given, device, limits,
                                   perform=self.session.target.world.perform,
@@ -377,11 +379,12 @@ class Calls:
             device = compiled.device()
             device.memory = self.memory
             assert not isinstance(compiled.built, ir.Program)
-            limits = self.host_limits(compiled.built, memory)
+            limits = self.host_limits(compiled, memory)
             return Caller(device, limits, self.limits.memory is None)
 
-    def host_limits(self, built: CpuProgram | GpuProgram, memory: int, held: int = 0) -> host.HostLimits:
-        tuning, only = self.session.target.tuned(built)
+    def host_limits(self, compiled: Compiled, memory: int, held: int = 0) -> host.HostLimits:
+        assert not isinstance(compiled.built, ir.Program)
+        tuning, only = self.session.target.tuned(compiled.built, compiled.function)
         return host.HostLimits(self.limits.depth, memory, self.limits.hints, held, tuning=tuning, only=only)
 
     def check_places(self, device: Any, taken: Taken) -> None:

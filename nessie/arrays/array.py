@@ -20,7 +20,6 @@ from nessie.arrays.bodies.trees import Made, name
 from nessie.base.source import NessieError
 
 MOST_DIMENSIONS = 4
-LEAST = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest"}
 
 
 class Array:
@@ -254,7 +253,7 @@ class Array:
         """Each element combined with all before it, by an associative function with this identity."""
         with as_nessie_errors():
             node, first = one_dimension("scan", self._nessie_node), asarray(identity)._nessie_node
-            body = see(function, 2)
+            body = see(operators.of_two(function), 2)
             kind = fixed_kind(body, node.kind, first.kind)
             return Array(nodes.Node(node.shape, kind, nodes.Changed(node, "scan", body, first)))
 
@@ -434,7 +433,7 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any
     """The array of this shape whose elements the function makes of their places: ints, or tuples of ints. It is
     computed, and stays, on a device if one is given."""
     with as_nessie_errors():
-        lengths = tuple([int(n) for n in (shape if isinstance(shape, Iterable) else (shape,))])
+        lengths = operations.ints("a shape", shape)
         if not 1 <= len(lengths) <= MOST_DIMENSIONS or min(lengths) < 0:
             raise NessieError(f"the shape {lengths} is that of no array",
                               hint=f"an array has 1 to {MOST_DIMENSIONS} dimensions, none negative")
@@ -462,7 +461,10 @@ def checked(leaf: nodes.Node) -> Array:
 
 def narrower(array: Array, dtype: Any) -> Array:
     """The elements in this dtype."""
-    node, wanted = array._nessie_node, np.dtype(dtype)
+    try:
+        node, wanted = array._nessie_node, np.dtype(dtype)
+    except TypeError:
+        raise NessieError(f"{dtype!r} is no dtype", hint="np.float32, 'int16'") from None
     kind = KINDS.get(wanted.kind)
     if kind is None or (wanted.kind == "u" and wanted.itemsize == 8) or wanted.itemsize > 8:
         raise NessieError(f"dtype={wanted} is no type of an array's elements", hint="int8 to int64, uint8 to uint32, "
@@ -477,6 +479,10 @@ def narrower(array: Array, dtype: Any) -> Array:
     if wanted == dtype_of(kind):
         return array
     node = array._nessie_node
+    place = devices.device_of(nodes.in_order([node]))
+    if place not in ("", devices.HOST):
+        raise NessieError(f"dtype={wanted}: arrays on {place} are of int64, float64 and bool",
+                          hint=f"a.to_device({devices.HOST!r}) has other dtypes")
     body = node.operation.seen if node.operation is not None else None
     return Array(nodes.Node(node.shape, kind, nodes.Narrowed(node, wanted, body)))
 
@@ -593,18 +599,18 @@ def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
 def named_reduction(node: nodes.Node, how: str) -> Array:
     if not is_number(node.kind):
         raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
-    if how in LEAST and 0 in node.shape:
-        raise NessieError(f"there is no {LEAST[how]} of no elements")
+    if how in reductions.LEAST and 0 in node.shape:
+        raise NessieError(f"there is no {reductions.LEAST[how]} of no elements")
     if how in ("any", "all") and node.kind != BOOL:
         node = Array(node).map(lambda x: bool(x))._nessie_node
     return Array(nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how)))
 
 
 def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
-    how = reductions.named(reductions.BY_OPERATOR, function)
+    how = reductions.of_operator(function, node.kind)
     if how and identity is None and is_number(node.kind):
         return named_reduction(node, how)
-    body = see(function, 2)
+    body = see(operators.of_two(function), 2)
     if identity is None:
         if 0 in node.shape:
             raise NessieError("a reduction of no elements needs an identity", hint="reduce(f, identity)")

@@ -6,6 +6,7 @@ by side.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -187,11 +188,21 @@ def mapped(operands: Sequence[Operand], body: Body, with_index: bool, fresh: Fre
 
 def offsets_of(given: Any, rank: int, *place: tuple[Span, str]) -> list[Offset]:
     """Return the offsets, each once, as tuples of so many dimensions."""
-    found = [tuple(map(int, one)) if isinstance(one, Iterable) else (int(one),) for one in given]
+    if not isinstance(given, Iterable):
+        raise NessieError(f"the offsets of a stencil are a list, not {given!r}", *place)
+    found = [ints("an offset", one, *place) for one in given]
     if not found or any([len(offset) != rank for offset in found]):
         raise NessieError(f"the offsets of this stencil are of {rank} dimension{'s' * (rank != 1)}, as its array is",
                           *place, hint="[-1, 0, 1] of one dimension, [(0, -1), (0, 1)] of two")
     return list(dict.fromkeys(found))
+
+
+def ints(what: str, given: Any, *place: tuple[Span, str]) -> tuple[int, ...]:
+    """Return the int, or the ints, that are given."""
+    try:
+        return tuple([operator.index(one) for one in (given if isinstance(given, Iterable) else (given,))])
+    except TypeError:
+        raise NessieError(f"{what} is made of ints, and this is {given!r}", *place) from None
 
 
 def is_apart(parameters: int, neighbours: int, place: Span) -> bool:

@@ -1,6 +1,7 @@
 """What operators and NumPy's functions do with elements, as bodies: Python functions like any other."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,21 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "logical_and": lambda x, y: bool(x) and bool(y),
     "logical_or": lambda x, y: bool(x) or bool(y),
 }
+# Python's and NumPy's functions of two, which have no text.
+OF_TWO: dict[Any, Callable[[Any, Any], Any]] = {
+    operator.add: BINARY["add"], operator.mul: BINARY["multiply"], operator.and_: BINARY["bitwise_and"],
+    operator.or_: BINARY["bitwise_or"], operator.xor: BINARY["bitwise_xor"], min: BINARY["minimum"],
+    max: BINARY["maximum"], **{getattr(np, name): body for name, body in BINARY.items()}}
+
+
+def of_two(function: Any) -> Any:
+    """Return the body of a function of two; another function as it is."""
+    try:
+        return OF_TWO.get(function, function)
+    except TypeError:                   # it has no hash
+        return function
+
+
 UNARY: dict[str, Callable[[Any], Any]] = {
     "negative": lambda x: -x,
     "positive": lambda x: +x,

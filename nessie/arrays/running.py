@@ -113,12 +113,11 @@ def program_of(forms: Callable[[], Sequence[syntax.TopLevel]]) -> Program:
 
 
 def structure(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Hashable:
-    """Return what the program of an expression depends on. Of arrays that are given, and of indices, it is which have
-    the same shape, not what that is."""
+    """Return what the program of an expression depends on. Of shapes, it is which are the same, not what they are."""
     number = {step.node: n for n, step in enumerate(order)}
     shapes: dict[nodes.Shape, int] = {}
     rows = [(len(step.node.shape), step.node.kind, step.operation and step.operation.key(),
-             shapes.setdefault(step.node.shape, len(shapes)) if isinstance(step.operation, nodes.Index | None) else 0,
+             shapes.setdefault(step.node.shape, len(shapes)),
              *[number[part] for part in nodes.parts(step.operation)]) for step in order]
     return tuple(rows), tuple([number[node] for node in results])
 

@@ -24,6 +24,8 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
     if has_interface(value):
         return on_gpu(value)
     match value:
+        case str() | bytes():
+            raise NessieError("a text is no array", hint="[ord(c) for c in text] has its characters' numbers")
         case bool() | np.bool_():
             return nodes.leaf((), BOOL, bool(value))
         case int() | np.integer():

@@ -98,7 +98,9 @@ class Writer:
             case nodes.Stencil():
                 return self.stencil(node, operation)
             case nodes.Reduced(of=of, how=how, body=None):
-                return reductions.reduced_by_name(how, operations.flat(self.bound(of)), self.fresh).exp
+                held = self.bound(of)
+                exp = reductions.reduced_by_name(how, operations.flat(held), self.fresh).exp
+                return exp if None not in of.shape else reductions.of_some(how, name(held.name), exp)
             case nodes.Reduced(of=of, body=Seen() as body, identity=identity):
                 return reductions.reduced(self.body(body), operations.flat(self.bound(of)), node.kind,
                                           self.made(identity), self.fresh)

@@ -155,12 +155,13 @@ class Target:
             self.stats.add(built.program, device.stats, on_host.steps)
             self.stats.versions.update(on_host.versions)
 
-    def tuned(self, built: CpuProgram | GpuProgram) -> tuple[dict[str, int], dict[str, str]]:
-        """Thresholds, and versions that are taken whatever holds."""
+    def tuned(self, built: CpuProgram | GpuProgram, entry: str = "") -> tuple[dict[str, int], dict[str, str]]:
+        """Thresholds, and versions that are taken whatever holds. `entry`: what users call the program's entry."""
         if self.tuning is None:
             return {}, {}
         functions = [code.name for code in built.host.functions]
-        return self.tuning.values(built.host.tunables, functions), dict(self.tuning.only)
+        called = {entry: built.host.entry.function} if entry else {}
+        return self.tuning.values(built.host.tunables, functions, called), dict(self.tuning.only)
 
     def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
         """A device for the program. If seconds are counted, all of its code is compiled beforehand."""

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
+from nessie.base.names import stem
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.tokens import Tokens, show_string
@@ -56,24 +57,29 @@ class Tuning:
     only: tuple[tuple[str, str], ...] = ()
     place: Span | None = field(default=None, compare=False, repr=False)      # of the machine
 
-    def values(self, program: Iterable[ir.Tunable], functions: Iterable[str]) -> dict[str, int]:
-        """The thresholds of the tunables of a program, which has these functions. What the file says of them that the
-        program has not is an error."""
+    def values(self, program: Iterable[ir.Tunable], functions: Iterable[str],
+               called: Mapping[str, str] | None = None) -> dict[str, int]:
+        """The thresholds of the tunables of a program, which has these functions; `called`: what the file calls some of
+        them otherwise. What the file says of them that the program has not is an error."""
         known, there = {t.name: t for t in program}, set(functions)
         found: dict[str, int] = {}
         for choice in self.choices:
-            if choice.name.partition(".")[0] not in there:
+            function, _, binding = choice.name.partition(".")
+            function = (called or {}).get(function, function) if function not in there else function
+            if function not in there:
                 continue
-            choices = dict.fromkeys(name.rpartition(".")[0] for name in known)
-            if choice.name not in choices:
+            choices, name = dict.fromkeys(name.rpartition(".")[0] for name in known), f"{function}.{binding}"
+            if not choice.name.startswith(f"{function}."):      # numbered otherwise there
+                alike = [other for other in choices if stem(other) == stem(name)]
+                name = alike[0] if len(alike) == 1 else name
+            if name not in choices:
                 raise unknown(f"there is no choice {choice.name}", choice.span, choices)
             for line in choice.thresholds:
-                meant = known.get(f"{choice.name}.{line.version}_{line.of}") or known.get(
-                    f"{choice.name}.{line.version}")
+                meant = known.get(f"{name}.{line.version}_{line.of}") or known.get(f"{name}.{line.version}")
                 if meant is None or meant.of != line.of:
                     raise unknown(f"{choice.name} has no version {line.version} with a threshold for {line.of}",
                                   line.span, [f"{shown(t)}" for t in known.values()
-                                              if t.name.startswith(f"{choice.name}.")])
+                                              if t.name.startswith(f"{name}.")])
                 found[meant.name] = line.value
         return found
 

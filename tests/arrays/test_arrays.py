@@ -387,3 +387,49 @@ def test_operators_fail_at_the_lines_that_call_them() -> None:
     with pytest.raises(nessie.NessieError, match="a number is needed") as failed:
         a.zip(a) + 1
     assert failed.value.span is not None and failed.value.span.source.name.endswith("test_arrays.py")
+
+
+def test_reductions_by_bits() -> None:
+    """Those of ints are of their bits; those of truth values, any and all."""
+    a, b = nessie.array([6, 4]), nessie.array([True, False])
+    assert (a.reduce(operator.and_).item(), a.reduce(operator.or_).item()) == (4, 6)
+    assert (b.reduce(operator.and_).item(), b.reduce(operator.or_).item()) == (False, True)
+
+
+def test_shapes_that_are_the_same_by_chance() -> None:
+    """What is computed may have an array's shape, or another one."""
+    a = nessie.array([[1, 2, 3], [4, 5, 6]])
+    for count in (6, 7):
+        flat, other = nessie.evaluate(a.flatten().map(lambda x: x + 1),
+                                      nessie.array(np.arange(count)).map(lambda x: x * 2))
+        assert flat.tolist() == [2, 3, 4, 5, 6, 7] and other.tolist() == [2 * n for n in range(count)]
+
+
+def test_functions_of_two_without_a_text() -> None:
+    a = nessie.array([3, 1, 2])
+    assert a.reduce(operator.add, 10).item() == 16 and a.reduce(np.maximum).item() == 3
+    assert a.scan(max, -100).tolist() == [3, 3, 3] and a.scan(np.add, 0).tolist() == [3, 4, 6]
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    (lambda a: a.stencil([-0.5], 0, lambda v: v[0]), "an offset is made of ints, and this is -0.5"),
+    (lambda a: a.stencil(None, 0, lambda v: v[0]), "the offsets of a stencil are a list, not None"),
+    (lambda a: nessie.pnew(2.5, lambda i: i), "a shape is made of ints, and this is 2.5"),
+    (lambda a: nessie.pnew(None, lambda i: i), "a shape is made of ints, and this is None"),
+    (lambda a: nessie.array("abc"), "a text is no array"), (lambda a: a + "abc", "a text is no array"),
+    (lambda a: a.map(lambda x: x, dtype="foo"), "'foo' is no dtype")])
+def test_what_is_no_number(wrong: Any, said: str) -> None:
+    with pytest.raises(nessie.NessieError, match=said):
+        wrong(nessie.array([1, 2, 3]))
+
+
+@each_target
+def test_the_least_of_no_elements(target: str) -> None:
+    """Where only the run knows that there are none, it says so."""
+    none = nessie.array([1.0, 2.0]).select(lambda x: x > 9)
+    for how, word in (("min", "least"), ("max", "greatest"), ("argmin", "least")):
+        with pytest.raises(nessie.NessieError, match=f"(?i)there is no {word} of no elements"):
+            getattr(none, how)().evaluate(target)
+    some = nessie.array([3.0, 2.0]).select(lambda x: x < 9)
+    assert (some.min().evaluate(target).item(), some.max().evaluate(target).item()) == (2.0, 3.0)
+    assert none.sum().evaluate(target).item() == 0.0

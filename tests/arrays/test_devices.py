@@ -124,3 +124,17 @@ def test_errors() -> None:
     with pytest.raises(nessie.NessieError, match="these arrays lie on cudasim, and the target is cpu"):
         (there + 1.0).evaluate(target="cpu")
     assert (here + 1.0).evaluate(target=SIM).device == "cpu"
+    with pytest.raises(nessie.NessieError, match="dtype=float32: arrays on cudasim are of int64, float64 and bool"):
+        (there + 1.0).astype("float32")
+
+
+def test_what_a_section_sees_outside_lies_where_its_arguments_do() -> None:
+    seen = nessie.array([1, 2, 3], device=SIM)
+
+    @nessie.host_section
+    def added(a: Any) -> Any:
+        return a.combine(seen, lambda x, y: x + y)
+
+    assert added(nessie.array([1, 2, 3], device=SIM)).tolist() == [2, 4, 6]
+    with pytest.raises(nessie.NessieError, match="some lie on cpu, others on cudasim"):
+        added(nessie.array([1, 2, 3]))

@@ -163,3 +163,32 @@ def test_what_is_refused() -> None:
         return a.sum(axis=0)
     with pytest.raises(nessie.NessieError, match="sum takes no axis in a section"):
         along(np.ones((2, 2)))
+
+
+OFFSETS = [-1, 0]
+
+
+@nessie.host_section
+def around(a: Any) -> Any:
+    return a.stencil(OFFSETS, 0, lambda x, y: x + y)
+
+
+@nessie.host_section
+def lengths(a: Any) -> Any:
+    return a.shape
+
+
+def test_offsets_are_those_at_the_call() -> None:
+    assert around(nessie.array([1, 2, 3])).tolist() == [0, 3, 5]
+    OFFSETS[:] = [0, 1]
+    try:
+        assert around(nessie.array([1, 2, 3])).tolist() == [3, 5, 0]
+    finally:
+        OFFSETS[:] = [-1, 0]
+
+
+def test_shapes_without_rows_or_elements() -> None:
+    for shape in ((2, 3), (2, 0), (2, 0, 3), (2, 3, 0)):
+        known = [length if 0 not in shape[:n] else 0 for n, length in enumerate(shape)]
+        assert list(lengths(nessie.array(np.zeros(shape)))) == known
+

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.api.calls import Calls
 from nessie.base.source import NessieError, Source
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser import parse_exp
@@ -245,6 +246,25 @@ def test_a_tuning_file_warns_and_fails_on_the_command_line(program: Path, tmp_pa
 
 
 # Python -----------------------------------------------------------------------------------------
+
+
+def test_python_takes_thresholds_by_the_name_of_the_function(tmp_path: Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, int]] = []
+    limits = Calls.host_limits
+
+    def watched(self: Any, *given: Any) -> Any:
+        found = limits(self, *given)
+        seen.append(dict(found.tuning))
+        return found
+    monkeypatch.setattr(Calls, "host_limits", watched)
+    tuning = tmp_path / "pick.tuning"
+    tuning.write_text(FILE.format(machine(), 12345))
+    nessie.compile(PICK, tuning=str(tuning)).pick(np.arange(10.0), np.array([1]))
+    assert 12345 in seen[-1].values()
+    tuning.write_text(FILE.format(machine(), 12345).replace("choice pick.", "choice pick.x"))
+    with pytest.raises(nessie.NessieError, match=r"there is no choice pick\.x"):
+        nessie.compile(PICK, tuning=str(tuning)).pick(np.arange(10.0), np.array([1]))
 
 
 def test_python_takes_tuning_and_all_versions_give_the_same_bits(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ names: nothing else about a value from outside is in the code.
 """
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -35,13 +36,14 @@ class MadeFunction:
 
 class Module:
     """The functions of one program. `captured` has what comes from outside, by the function and the text that see
-    it; `translator` translates a function's statements."""
+    it; `translator` translates a function's statements. `offsets`: what stencils see outside, and where."""
 
     def __init__(self, translator: type[Statements] = Statements) -> None:
         self.translator = translator
         self.fresh = Fresh(library().names())
         self.functions: list[syntax.FunctionDef] = []
         self.captured: dict[tuple[Seen, str], Made] = {}
+        self.offsets: list[tuple[Seen, ast.expr, list[tuple[int, ...]]]] = []
         self.made: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction] = {}
         self.working: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction | None] = {}    # None: what it gives is unknown
         self.recursive: set[tuple[Seen, tuple[Kind, ...]]] = set()

@@ -38,6 +38,7 @@ REDUCTIONS = {row.name: row for row in (
     Reduction("mean", "", (np.mean,)),
     Reduction("argmin", "min_index", (np.argmin,)),
     Reduction("argmax", "max_index", (np.argmax,)))}
+LEAST = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest"}
 BY_FUNCTION = {function: row.name for row in REDUCTIONS.values() for function in row.functions}
 BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two is not None}
 BY_UFUNC = {row.ufunc: row.name for row in REDUCTIONS.values() if row.ufunc}
@@ -49,6 +50,12 @@ def named(table: dict[Any, str], function: Any) -> str:
         return table.get(function, "")
     except TypeError:
         return ""
+
+
+def of_operator(function: Any, element: Kind) -> str:
+    """Return the reduction that a function of two means for such elements: `|` and `&` of ints are of their bits."""
+    how = named(BY_OPERATOR, function)
+    return "" if how in ("any", "all") and element != BOOL else how
 
 
 def gives(how: str, element: Kind) -> Kind:
@@ -71,6 +78,14 @@ def reduced_by_name(how: str, made: Made, fresh: Fresh) -> Made:
     if kind == BOOL:                    # the least truth value is true where all are
         how = {"min": "all", "max": "any"}.get(how, how)
     return Made(call(REDUCTIONS[how].library, become(made, Rows(kind), fresh)), kind)
+
+
+def of_some(how: str, sequence: syntax.Exp, reduced: syntax.Exp) -> syntax.Exp:
+    """Return the reduction; the least and the greatest of no elements are an error."""
+    if how not in LEAST:
+        return reduced
+    some = binary(">", syntax.Unary("#", sequence), number(0))
+    return call("_check", some, syntax.String(f"There is no {LEAST[how]} of no elements."), reduced)
 
 
 def place_of_extreme(function: str, made: Made, fresh: Fresh) -> syntax.Exp:

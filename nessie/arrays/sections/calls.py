@@ -1,6 +1,7 @@
 """Host sections as Python's functions: compiled for the kinds of their arguments, kept, and called."""
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable
 from inspect import signature
 from threading import RLock
@@ -14,10 +15,11 @@ from nessie.arrays import nodes, values
 from nessie.arrays.array import Array, asarray
 from nessie.arrays.bodies.functions import MadeFunction, Module
 from nessie.arrays.bodies.kinds import Grid, Items, Kind
-from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see
+from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see, static
 from nessie.arrays.bodies.trees import Made, name, pattern, typed
 from nessie.arrays.devices import HOST, left_on, target_of
 from nessie.arrays.errors import told
+from nessie.arrays.operations import Offset, offsets_of
 from nessie.arrays.running import program_of
 from nessie.arrays.sections.methods import Section
 from nessie.base.records import dataclass
@@ -28,8 +30,14 @@ ENTRY = "section"
 
 @dataclass(frozen=True)
 class Compiled:
+    """A section's program. `offsets`: those of stencils that it has seen outside, which are compiled in."""
     program: Program
     function: MadeFunction
+    offsets: tuple[tuple[ast.expr, list[Offset]], ...]
+
+    def has_offsets_of(self, seen: Seen) -> bool:
+        """Are the offsets still what the function sees outside?"""
+        return all([offsets_of(static(seen, node), len(found[0])) == found for node, found in self.offsets])
 
 
 class HostSection:
@@ -50,11 +58,11 @@ class HostSection:
             seen = see(self.function)
             given = [argument if isinstance(argument, bool | int | float | np.generic) else
                      asarray(argument).evaluate() for argument in arguments]
-            order = nodes.in_order([one._nessie_node for one in given if isinstance(one, Array)])
-            target, stays = target_of(order, target)
             kinds = tuple([grid_of(one) for one in given])
             compiled = self.compiled(seen, kinds)
             outside = [value for _, _, value in seen.captured()]
+            arrays = [one._nessie_node for one in (*given, *outside) if isinstance(one, Array)]
+            target, stays = target_of(nodes.in_order(arrays), target)
             flat = [plain(one) for one in (*given, *outside)]
             with told({}):
                 value = compiled.program._call(ENTRY, flat, {}, target, stay=stays)
@@ -63,7 +71,7 @@ class HostSection:
     def compiled(self, seen: Seen, kinds: tuple[Kind, ...]) -> Compiled:
         key = seen.key(), kinds
         with self.lock:
-            if key not in self.kept:
+            if key not in self.kept or not self.kept[key].has_offsets_of(seen):
                 module = Module(Section)
                 for of, text, value in seen.captured():
                     module.capture(of, text, Made(name(module.fresh(text)), grid_of(value)))
@@ -74,7 +82,8 @@ class HostSection:
                 entry = syntax.FunctionDef(ENTRY, pattern([*parameters, *passed]),
                                            typed([*kinds, *passed.values()], function.gives), None, body)
                 program = program_of(lambda: [*module.functions, entry])
-                self.kept[key] = Compiled(program, function)
+                offsets = tuple([(node, found) for of, node, found in module.offsets if of is seen])
+                self.kept[key] = Compiled(program, function, offsets)
             return self.kept[key]
 
     def __repr__(self) -> str:

@@ -139,8 +139,9 @@ class Grids(Statements):
             return Made(number(rank), INT)
         held, around = self.held(made)
         lengths, row = [syntax.Unary("#", name(held.name))], name(held.name)
-        empty = binary("==", syntax.Unary("#", name(held.name)), number(0))
+        empty: syntax.Exp = syntax.Bool(False)
         for _ in range(rank - 1):
+            empty = syntax.If(empty, syntax.Bool(True), binary("==", syntax.Unary("#", row), number(0)))
             row = syntax.Index(row, number(0))              # type: ignore[assignment]
             lengths.append(syntax.If(empty, number(0), syntax.Unary("#", row)))    # type: ignore[arg-type]
         if what == "shape":

@@ -144,7 +144,7 @@ class Section(Grids):
     def reduced_array(self, node: ast.Call, made: Made, env: Env) -> Made:
         assert isinstance(made.kind, Grid)
         operator = static(self.function, node.args[0]) if isinstance(node.args[0], ast.Name | ast.Attribute) else None
-        named = reductions.named(reductions.BY_OPERATOR, operator)
+        named = reductions.of_operator(operator, made.kind.element)
         if named and len(node.args) == 1:
             return self.library(node, named, made)
         identity = self.value(node.args[1], env) if len(node.args) > 1 else None
@@ -201,4 +201,7 @@ class Section(Grids):
                 value = ast.literal_eval(node)
             except ValueError:
                 self.refuse(node, "the offsets of a stencil are constants here")
-        return operations.offsets_of(value, rank, (self.span(node), ""))
+        found = operations.offsets_of(value, rank, (self.span(node), ""))
+        if isinstance(node, ast.Name | ast.Attribute):
+            self.module.offsets.append((self.function, node, found))
+        return found
