@@ -9,6 +9,7 @@ from amounts import PROFILE
 
 import nessie
 from nessie.arrays.array import Array
+from nessie.arrays.sections.methods import Section
 
 TARGETS = ("cpu", "reference") if PROFILE == "quick" else ("cpu", "reference", "cudasim")
 WEIGHTS = np.array([2, 3, 5])
@@ -192,3 +193,19 @@ def test_shapes_without_rows_or_elements() -> None:
         known = [length if 0 not in shape[:n] else 0 for n, length in enumerate(shape)]
         assert list(lengths(nessie.array(np.zeros(shape)))) == known
 
+
+@nessie.host_section
+def nested(x: Any) -> Any:
+    return abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(abs(x))))))))))))))))))))
+
+
+def test_calls_within_calls_are_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    real = Section.of_sequences
+
+    def watched(self: Section, *given: Any) -> Any:
+        asked.append(given)
+        return real(self, *given)
+    monkeypatch.setattr(Section, "of_sequences", watched)
+    assert nested(-3) == 3 and nested(nessie.array([-1, 2])).tolist() == [1, 2]
+    assert len(asked) < 100

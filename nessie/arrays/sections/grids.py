@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from nessie.arrays import operations, operators
 from nessie.arrays.bodies.expressions import Env, Window
@@ -14,6 +15,9 @@ from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, binary, let, name, number, together
 from nessie.arrays.operations import Held
 from nessie.syntax import nodes as syntax
+
+if TYPE_CHECKING:
+    from nessie.arrays.bodies.functions import Module
 
 MOST_PATHS = 16
 OPERATORS: dict[type[ast.AST], str] = {
@@ -28,6 +32,28 @@ class Grids(Statements):
     """Translates a function's branches, and what it computes of whole arrays with operators."""
 
     paths = 1
+
+    def __init__(self, module: Module, function: Seen) -> None:
+        super().__init__(module, function)
+        self.known: dict[tuple[int, int], tuple[ast.expr, Env, Made]] = {}      # parts of the expression at hand
+        self.within = False
+
+    def value(self, node: ast.expr, env: Env) -> Made:
+        """The value of an expression. What is not of arrays is asked for again, as of elements: each part is translated
+        once."""
+        key = id(node), id(env)             # both are kept beside it
+        if key in self.known:
+            return self.known[key][2]
+        if self.within:
+            made = super().value(node, env)
+            self.known[key] = node, env, made
+            return made
+        self.within = True
+        try:
+            return super().value(node, env)
+        finally:
+            self.within = False
+            self.known.clear()
 
     # Branches -----------------------------------------------------------------------------------
 
