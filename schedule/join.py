@@ -16,7 +16,7 @@ from dataclasses import replace
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import BLOCKS
-from nessie.lambda_cu.passes.kernel_arguments import renamed_atoms, renamed_params, renamed_statement
+from nessie.lambda_cu.passes.kernel_arguments import renamed_atoms, renamed_statement
 from nessie.schedule.graph.regions import statement_uses
 
 Values = Mapping[str, ir.Atom]
@@ -67,20 +67,13 @@ def kept(branch: ir.Branch, after: Collection[str]) -> ir.Branch:
                    orelse=narrowed(branch.orelse))
 
 
-def given(branch: ir.Branch, block: ir.Block) -> Values:
+def given(branch: ir.Branch, block: ir.Block) -> dict[str, ir.Atom]:
     """Return what the branch's results are at the end of the block."""
     return dict(zip([param.name for param in branch.results], block.results, strict=True))
 
 
 def in_block(block: ir.Block, values: Values) -> ir.Block:
     """Return the block with these values for names."""
-    def changed(statement: ir.Statement) -> ir.Statement:
-        match statement:
-            case ir.Branch() | ir.Choose():
-                return BLOCKS.map(renamed_statement(statement, values), lambda inner: in_block(inner, values))
-            case ir.Call(results, _, arguments):
-                return replace(statement, results=renamed_params(results, values),
-                               arguments=renamed_atoms(arguments, values))
-        return renamed_statement(statement, values)
-
-    return ir.Block(tuple(map(changed, block.statements)), renamed_atoms(block.results, values))
+    changed = [BLOCKS.map(renamed_statement(statement, values), lambda inner: in_block(inner, values))
+               for statement in block.statements]
+    return ir.Block(tuple(changed), renamed_atoms(block.results, values))

@@ -18,7 +18,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from nessie.base.names import Names
@@ -26,10 +26,12 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import BLOCKS
 from nessie.lambda_cu.passes.dead_code import drop_dead_code
+from nessie.lambda_cu.passes.kernel_arguments import renamed_statement
+from nessie.lambda_cu.passes.sharing import rename_statement
 from nessie.schedule.graph.nodes import OWN
 from nessie.schedule.graph.regions import block_uses, instantiate, statement_uses
 from nessie.schedule.graph.uses import uses_of
-from nessie.schedule.join import first_joined
+from nessie.schedule.join import first_joined, given
 
 IN_ORDER = (ir.Map, ir.Scan, ir.Filter)
 
@@ -185,20 +187,11 @@ class Sinking:
 
     def extended(self, branch: ir.Branch, block: ir.Block, runs: Sequence[ir.Run],
                  made: Iterable[ir.Param]) -> ir.Block:
-        inside = dict(zip([param.name for param in branch.results], block.results, strict=True))
-        statements = list(block.statements)
+        inside, statements = given(branch, block), list(block.statements)
         for run in runs:
-            arguments = tuple([inside.get(a.name, a) if isinstance(a, ir.Var) else a for a in run.arguments])
-            inside.update({p.name: ir.Var(self.names.fresh(p.name)) for p in run.results if p.name != "_"})
-            results = tuple([self.renamed(param, inside) for param in run.results])
-            self.types.update({param.name: param.type for param in results})
-            statements.append(replace(run, results=results, arguments=arguments))
+            own = {param.name: self.names.fresh(param.name) for param in run.results if param.name != "_"}
+            moved = rename_statement(renamed_statement(run, inside), own)
+            self.types.update({param.name: param.type for param in scope.results(moved)})
+            inside.update({name: ir.Var(fresh) for name, fresh in own.items()})
+            statements.append(moved)
         return ir.Block(tuple(statements), (*block.results, *[inside[param.name] for param in made]))
-
-    def renamed(self, param: ir.Param, inside: Mapping[str, ir.Atom]) -> ir.Param:
-        """The result as a branch has it. `inside`: what the branch has for the names outside."""
-        name, type_ = inside.get(param.name), param.type
-        if isinstance(type_, ir.Array) and isinstance(type_.size, str) and type_.size in inside:
-            size = inside[type_.size]
-            type_ = replace(type_, size=size.name if isinstance(size, ir.Var) else int(size.value))
-        return ir.Param(name.name if isinstance(name, ir.Var) else "_", type_)

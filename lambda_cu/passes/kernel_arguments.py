@@ -36,9 +36,9 @@ def renamed_param(param: ir.Param, names: Mapping[str, ir.Atom]) -> ir.Param:
 
 
 def renamed_statement(statement: ir.Statement, names: Mapping[str, ir.Atom]) -> ir.Statement:
-    """The statement, no call, with these values for names; blocks in it stay as they are."""
+    """The statement with these values for names; blocks in it stay as they are."""
     match statement:
-        case ir.Run(given, _, arguments) | ir.Effect(given, _, arguments):
+        case ir.Run(given, _, arguments) | ir.Call(given, _, arguments) | ir.Effect(given, _, arguments):
             return updated(statement, results=renamed_params(given, names), arguments=renamed_atoms(arguments, names))
         case ir.HostLet(_, value):
             found = {name: names[name] for name in free_names(value) if name in names}
@@ -165,10 +165,7 @@ def without_copies(program: ir.Program) -> ir.Program:
     def block(inside: ir.Block, sizes: dict[str, ir.Type], names: dict[str, ir.Atom]) -> ir.Block:
         kept: list[ir.Statement] = []
         for statement in inside.statements:
-            if isinstance(statement, ir.Call):
-                statement = updated(statement, arguments=renamed_atoms(statement.arguments, names))
-            else:
-                statement = BLOCKS.map(renamed_statement(statement, names), lambda b: block(b, sizes, names))
+            statement = BLOCKS.map(renamed_statement(statement, names), lambda b: block(b, sizes, names))
             sizes.update((r.name, r.type) for r in results(statement))
             if isinstance(statement, ir.Run) and statement.kernel in copies:
                 whole = copies[statement.kernel].whole(statement, sizes)
