@@ -257,6 +257,11 @@ def statements(block: ir.Block) -> Iterator[ir.Statement]:
             pending.extend(reversed(inner.statements))
 
 
+def bound(function: ir.Function) -> list[ir.Param]:
+    """The function's parameters, and the results of all its statements."""
+    return [*function.params, *[param for statement in statements(function.body) for param in results(statement)]]
+
+
 def sources(program: ir.Program) -> tuple[Source, ...]:
     """The texts that the program's statements come from, without the library's."""
     found = {id(span.source): span.source for span in spans(program)}

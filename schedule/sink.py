@@ -55,8 +55,7 @@ class Sinking:
         self.old = function
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.failing = scope.failing_functions(program.scalar_functions)
-        made = [param for s in scope.statements(function.body) for param in scope.results(s)]
-        self.types = {param.name: param.type for param in (*function.params, *made)}
+        self.types = {param.name: param.type for param in scope.bound(function)}
         self.names = Names(self.types)
 
     def function(self) -> ir.Function:

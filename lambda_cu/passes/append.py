@@ -174,5 +174,4 @@ def runs_and_later(block: ir.Block, outside: Set[str]) -> Iterator[tuple[ir.Run,
 
 def sizes_in(function: ir.Function) -> set[str]:
     """The names that are sizes of arrays."""
-    params = [*function.params, *[p for s in scope.statements(function.body) for p in scope.results(s)]]
-    return {p.type.size for p in params if isinstance(p.type, ir.Array) and isinstance(p.type.size, str)}
+    return {p.type.size for p in scope.bound(function) if isinstance(p.type, ir.Array) and isinstance(p.type.size, str)}

@@ -83,8 +83,7 @@ def with_runs_replaced(program: ir.Program, chosen: Callable[[ir.Kernel], bool],
     kernels, names = list[ir.Kernel](), Names(kernel.name for kernel in program.kernels)
 
     def rewritten(function: ir.Function) -> ir.Function:
-        bound = [p.name for s in scope.statements(function.body) for p in scope.results(s)]
-        local = Names([*bound, *(p.name for p in function.params)])
+        local = Names([param.name for param in scope.bound(function)])
 
         def block(given: ir.Block) -> ir.Block:
             statements: list[ir.Statement] = []

@@ -14,6 +14,7 @@ from functools import partial
 
 from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import BLOCKS, CONDITIONS, children
 from nessie.lambda_cu.rename import rename, rename_kernel, rename_param
 from nessie.lambda_cu.scope import map_runs, results, statements
@@ -141,8 +142,7 @@ def shared_block(block: ir.Block, mapping: dict[str, str], known: Available, int
 
 def ints_of(function: ir.Function) -> Set[str]:
     """Return the function's names of ints."""
-    bound = [param for statement in statements(function.body) for param in results(statement)]
-    return {param.name for param in (*function.params, *bound) if param.type == "int"}
+    return {param.name for param in scope.bound(function) if param.type == "int"}
 
 
 def holds(value: ir.Exp, ints: Set[str]) -> bool:

@@ -253,8 +253,8 @@ class Machine:
 
 def narrow_arrays(function: ir.Function) -> dict[str, ir.Type]:
     """Return the types of the function's arrays whose elements are narrow."""
-    named = [*function.params, *(param for s in scope.statements(function.body) for param in scope.results(s))]
-    return {param.name: param.type for param in named if isinstance(param.type, ir.Array) and param.type.base in WIDE}
+    return {param.name: param.type for param in scope.bound(function)
+            if isinstance(param.type, ir.Array) and param.type.base in WIDE}
 
 
 def atom_value(atom: ir.Atom, names: dict[str, Any]) -> Any:

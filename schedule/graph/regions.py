@@ -74,8 +74,7 @@ def rewrite_regions(function: ir.Function, transform: Transform, held: Collectio
     """Replace the statements of every region in the function by those that `transform` returns. `held`: parameters that
     callers go on needing."""
     aliases = aliases_of(scope.statements(function.body))
-    made = (param for statement in scope.statements(function.body) for param in scope.results(statement))
-    types = {param.name: rename.rename_type(param.type, aliases) for param in (*function.params, *made)}
+    types = {param.name: rename.rename_type(param.type, aliases) for param in scope.bound(function)}
     uses = Counter(block_uses(function.body))
     numbers = itertools.count()
     over: dict[str, frozenset[str]] = {}

@@ -49,8 +49,7 @@ def has_version(function: ir.Function, names: Collection[str]) -> bool:
 
 def names_of(function: ir.Function) -> Names:
     """A supply of names for the function."""
-    bound = [param.name for statement in scope.statements(function.body) for param in scope.results(statement)]
-    return Names([*bound, *[param.name for param in function.params]])
+    return Names([param.name for param in scope.bound(function)])
 
 
 def atom(size: ir.Size) -> ir.Exp:

@@ -44,8 +44,7 @@ def sizes_of(function: ir.Function) -> dict[str, str]:
 
 def named_sizes(function: ir.Function) -> Iterator[tuple[str, str]]:
     """Yield those names with their sizes; of equal names, the first counts."""
-    made = [param for statement in scope.statements(function.body) for param in scope.results(statement)]
-    params = [param for param in (*function.params, *made) if param.name != "_"]
+    params = [param for param in scope.bound(function) if param.name != "_"]
     arrays = {param.name: param.type for param in params if isinstance(param.type, ir.Array)}
     counts = {type_.size for param in function.params if isinstance(type_ := param.type, ir.Array)}
     for param in function.params:
