@@ -3,7 +3,8 @@
 An owner of segments (lambda_cu.mappings.owners) holds a whole one, so what a walk of all segments has too late it has
 in time: a row's sum where the row's elements are computed, a second scan, a sort, an element that lies elsewhere in the
 own row. It sees no other segments. Threads that have an index each, in any order, have nothing but what is computed at
-it. MAPs that have no mapping go with those that have one; otherwise both have the same.
+it. Beside owners, MAPs that have no mapping go with what has one; beside such threads, PERMUTEs do, too. Otherwise
+both have the same.
 """
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
-from nessie.cudagen.kernels.code import Code, integer, op
+from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import walk_of as places_of
 from nessie.cudagen.loops import nodes as loops
@@ -46,10 +46,11 @@ def plan_mapped(kernel: ir.Kernel, program: ir.Program, tables: Tables) -> Modul
     for state in states:
         sweep.declare(state)
     host = on_host(made, found)
-    given = {code.fresh(name): host[name] for name in found.mapped.passed if name in found.mapped.host}
+    computed = [name for name in found.mapped.passed if name in found.mapped.host]
+    parameters = list(map(code.fresh, computed))
+    given = {parameter: host[name] for name, parameter in zip(computed, parameters, strict=True)}
     here: dict[str, loops.Exp] = {name: loops.Name(place) for name, place in SPECIAL.items()}
-    here |= {name: code.scalar(parameter, "int") for name, parameter in
-             zip([name for name in found.mapped.passed if name in found.mapped.host], given, strict=True)}
+    here |= {name: code.scalar(parameter, "int") for name, parameter in zip(computed, parameters, strict=True)}
     here |= {name: code.size(found.sizes[name]) for name in found.mapped.passed if name in found.sizes}
     walk_threads(sweep, found, here)
     shape = Shape(*[tuple([translated(size, host) for size in sizes])
@@ -128,14 +129,10 @@ def element(sweep: Sweep, root: ir.Flat | ir.Uniform, at: tuple[loops.Exp, ...],
         inside_or_not(sweep, inner, index, index, lambda: sweep.root(index))
         return
     *outer, place = [code.let_int(hint, exp) for hint, exp in zip((*["row"] * (len(at) - 1), "place"), at, strict=True)]
-    row = code.let_int("segment", number_at(outer, axis_sizes(code, root)))
+    row = code.let_int("segment", number_at(outer, tuple(map(code.size, root.axes))))
     start = code.let_int("start", op("*", row, code.size(root.length)))
     index = code.let_int("i", op("+", start, place))
     if sweep.axes:
         sweep.counted(row, outer)
     sweep.divide(row)
     inside_or_not(sweep, inner, place, place, lambda: sweep.root(index, row, start, place), outer)
-
-
-def axis_sizes(code: Code, root: ir.Uniform) -> tuple[loops.Exp, ...]:
-    return tuple(map(code.size, root.axes))
