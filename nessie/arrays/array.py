@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,9 @@ from nessie.api.errors import as_nessie_errors
 from nessie.api.values.sequences import Tuples
 from nessie.arrays import devices, nodes, operations, operators, protocols, running, values
 from nessie.arrays.bodies import reductions
-from nessie.arrays.bodies.expressions import Window
-from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
-from nessie.arrays.bodies.outside import KINDS, Seen, is_lazy, kind_of, see
-from nessie.arrays.bodies.statements import Statements
-from nessie.arrays.bodies.trees import Made, name
+from nessie.arrays.bodies.outside import KINDS, Seen, see
+from nessie.arrays.checks import fixed_kind, one_dimension, result_kind, same_shape, shown_shape, stencil_kind
 from nessie.base.source import NessieError
 
 MOST_DIMENSIONS = 4
@@ -490,7 +487,7 @@ def narrower(array: Array, dtype: Any) -> Array:
 TO_KIND: dict[str, Callable[[Any], Any]] = {BOOL: lambda x: bool(x), INT: lambda x: int(x), FLOAT: lambda x: float(x)}
 
 
-# What operations check at the call --------------------------------------------------------------
+# Operations -------------------------------------------------------------------------------------
 
 
 def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> Array:
@@ -500,100 +497,6 @@ def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> 
     if with_index:
         kinds.append(operations.place_kind(len(shape)))
     return Array(nodes.Node(shape, result_kind(body, tuple(kinds)), nodes.Mapped(tuple(of), body, with_index)))
-
-
-def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
-    """The shape of arrays side by side; one of fewer dimensions has the last ones."""
-    shape = max([node.shape for node in of], key=len)
-    for node in of:
-        own = shape[len(shape) - len(node.shape):]
-        if any([a is not None and b is not None and a != b for a, b in zip(own, node.shape)]):
-            told = " and ".join([shown_shape(one.shape) for one in of])
-            raise NessieError(f"{what} takes arrays of one shape, and these are of {told}")
-        shape = (*shape[:len(shape) - len(own)], *[b if a is None else a for a, b in zip(own, node.shape)])
-    return shape
-
-
-def shown_shape(shape: nodes.Shape) -> str:
-    return " × ".join(["?" if n is None else str(n) for n in shape]) or "one value"
-
-
-def one_dimension(what: str, node: nodes.Node) -> nodes.Node:
-    if len(node.shape) != 1:
-        raise NessieError(f"{what} takes an array of one dimension, and this has {len(node.shape)}",
-                          hint=f"flatten().{what}(...) goes through all elements")
-    return node
-
-
-def prepared(body: Seen) -> Module:
-    """A module in which what the body sees outside is known, by any names."""
-    module = Module()
-    for seen, text, value in body.captured():
-        module.capture(seen, text, Made(name(module.fresh(text)), outside_kind(value, seen, text)))
-    return module
-
-
-def outside_kind(value: Any, seen: Seen, text: str) -> Kind:
-    if is_lazy(value):
-        return nodes.kind_of_value(value._nessie_node)
-    try:
-        return kind_of(value)
-    except NessieError as error:
-        place = seen.span(seen.written.tree)
-        raise NessieError(f"{text}: {error.message}", (place, ""), hint=error.hint) from None
-
-
-def result_kind(body: Seen, kinds: tuple[Kind, ...]) -> Kind:
-    """The kind that the body gives for elements of these kinds. Most bodies are called again and again."""
-    key = body.key(), kinds, ()
-    return _kinds.get(key) or remember(key, prepared(body).function(body, kinds).gives)
-
-
-def remember(key: Hashable, kind: Kind) -> Kind:
-    if len(_kinds) >= running.MOST:
-        _kinds.clear()
-    return _kinds.setdefault(key, kind)
-
-
-_kinds: dict[Hashable, Kind] = {}
-
-
-def stencil_kind(body: Seen, kind: Kind, offsets: tuple[tuple[int, ...], ...], apart: bool, with_index: bool) -> Kind:
-    """The kind that the body gives for neighbours of this kind, which are so many parameters or one."""
-    places: list[Kind] = [operations.place_kind(len(offsets[0]))] if with_index else []
-    if apart:
-        return result_kind(body, (*[kind] * len(offsets), *places))
-    key = body.key(), (kind, *places), offsets
-    if (found := _kinds.get(key)) is not None:
-        return found
-    module = prepared(body)
-    env: dict[str, Any] = {body.parameters[0]: Window(
-        {offset: Made(name(module.fresh("v")), kind) for offset in offsets})}
-    if with_index:
-        env[body.parameters[1]] = Made(name(module.fresh("at")), places[0])
-    return remember(key, Statements(module, body).body(env).kind)
-
-
-def fixed_kind(body: Seen, *kinds: Kind) -> Kind:
-    """The kind that a function of two, of these kinds, gives and takes."""
-    kind = joined_kinds(body, kinds)
-    for _ in range(len("boolintfloat")):
-        both = joined_kinds(body, (kind, result_kind(body, (kind, kind))))
-        if both == kind:
-            return kind
-        kind = both
-    raise NessieError("what this function gives is never what it takes", (body.span(body.written.tree), ""))
-
-
-def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
-    result = kinds[0]
-    for kind in kinds[1:]:
-        both = joined(result, kind)
-        if both is None:
-            raise NessieError(f"this function gives {shown(kind)}, and takes {shown(result)}",
-                              (body.span(body.written.tree), ""))
-        result = both
-    return result
 
 
 def named_reduction(node: nodes.Node, how: str) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from nessie.arrays import array as arrays
 from nessie.arrays import nodes, values
 from nessie.arrays.bodies.kinds import BOOL, Rows, is_number, shown
+from nessie.arrays.bodies.reductions import LEAST
 from nessie.base.source import NessieError
 
 ROWS: dict[str, Callable[[Any], Any]] = {
@@ -21,7 +22,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "max": lambda row: row.max(), "any": lambda row: row.any(), "all": lambda row: row.all(),
     "mean": lambda row: row.mean(), "argmin": lambda row: row.argmin(), "argmax": lambda row: row.argmax(),
     "cumsum": lambda row: row.prefix_sum()}
-OF_SOME = ("min", "max", "argmin", "argmax", "mean")        # of no elements, they are nothing
+OF_SOME = (*LEAST, "mean")      # of no elements, they are nothing
 
 
 def along(a: arrays.Array, how: str, axis: Any) -> arrays.Array:

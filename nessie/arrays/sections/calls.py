@@ -13,10 +13,11 @@ from nessie.api.errors import as_nessie_errors
 from nessie.api.program import Program
 from nessie.arrays import nodes, values
 from nessie.arrays.array import Array, asarray
-from nessie.arrays.bodies.functions import MadeFunction, Module
+from nessie.arrays.bodies.functions import MadeFunction
 from nessie.arrays.bodies.kinds import Grid, Items, Kind
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see, static
-from nessie.arrays.bodies.trees import Made, name, pattern, typed
+from nessie.arrays.bodies.trees import name, pattern, typed
+from nessie.arrays.checks import prepared
 from nessie.arrays.devices import HOST, left_on, target_of
 from nessie.arrays.errors import told
 from nessie.arrays.operations import Offset, offsets_of
@@ -72,9 +73,7 @@ class HostSection:
         key = seen.key(), kinds
         with self.lock:
             if key not in self.kept or not self.kept[key].has_offsets_of(seen):
-                module = Module(Section)
-                for of, text, value in seen.captured():
-                    module.capture(of, text, Made(name(module.fresh(text)), grid_of(value)))
+                module = prepared(seen, lambda value, of, text: grid_of(value), Section)
                 function = module.function(seen, kinds)
                 parameters = [module.fresh("a") for _ in kinds]
                 passed = module.passed(seen)
