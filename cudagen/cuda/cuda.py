@@ -103,10 +103,9 @@ def printed(module: Module, printer: Callable[..., FunctionPrinter]) -> Doc:
     names = Names(RESERVED)
     named = {f.name: names.fresh(f.name if f.kind == "cuda" else f"{f.name}_device") for f in functions}
     in_common = arrays_in_common(functions)
-    printers = [printer(f, {g.name: g for g in functions}, named, in_common[f.name]) for f in functions]
     shaped = {phase.function: phase.shape.most_threads for plan in module.plans for phase in plan.phases if phase.shape}
-    for made in printers:
-        made.most_threads = shaped.get(made.function.name, 0)
+    printers = [printer(f, {g.name: g for g in functions}, named, in_common[f.name], shaped.get(f.name, 0))
+                for f in functions]
     bodies = [printer.show() for printer in printers]
     prototypes = [line for at, p in enumerate(printers) if p.function.kind == "device"
                   for line in p.prototype(any(p.function.name in called(q.function.body) for q in printers[:at]))]
@@ -125,14 +124,15 @@ def commented(text: str) -> str:
 
 class FunctionPrinter:
     """Prints one function. `names` maps a loops name to its C++ name, `types` every name to its (element) type;
-    `in_common`: its arrays that other threads change or look at meanwhile."""
+    `in_common`: its arrays that other threads change or look at meanwhile; `most_threads`: of a block, where the launch
+    has a shape, else 0."""
     begins = " {"
     opens, closes = " {", "}"                   # a loop's body
-    most_threads = 0                            # of a block, where the launch has a shape
 
     def __init__(self, function: Function, functions: dict[str, Function], named: dict[str, str],
-                 in_common: set[str]) -> None:
+                 in_common: set[str], most_threads: int) -> None:
         self.function, self.functions, self.named = function, functions, named
+        self.most_threads = most_threads
         self.supply = Names(RESERVED | set(named.values()))
         bound = [*(p.name for p in function.parameters), *bound_names(function.body)]
         self.names = {name: self.supply.fresh(name) for name in sorted(bound, key=lambda n: n in self.supply.taken)}
