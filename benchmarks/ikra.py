@@ -167,22 +167,8 @@ def measured(program: Program, hand: Any, rounds: int, clock: Callable[[], float
     works = {name: Edition(fused).of(program, arguments) for name, fused in editions.items()}
     result = works["fused"]()
     assert program.same(result, works["apart"]()), f"{program.name}: results differ when it is not fused"
-    for name, other in program.others.items():
-        form = getattr(other, "own_form", lambda *given: given)
-        try:
-            given = form(*arguments)
-
-            def work(other: Any = other, given: Any = given) -> Any:
-                return other(*given)
-            found = work()
-        except ImportError:
-            continue
-        assert program.same(result, found), f"{program.name}: {name} and Nessie differ"
-        works[name] = work
-    if hand is not None and program.by_c is not None:
-        function = peers.c_function(hand, program.c)
-        works["C"] = lambda: program.by_c(function, *arguments)
-        assert program.same(result, works["C"]()), f"{program.name}: C and Nessie differ"
+    forms = {name: (other, getattr(other, "own_form", peers.as_given)) for name, other in program.others.items()}
+    works |= peers.others(program, forms, arguments, result, hand)
     del result
     seconds = peers.best_times(works, rounds, clock)
     return Row(program, seconds, {name: kernels for name, (kernels, _) in counts.items()},

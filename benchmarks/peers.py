@@ -84,11 +84,27 @@ def measured(workload: Any, hand: Any, other: Other | None, rounds: int) -> Row:
     arguments = workload.arguments(np.random.default_rng(SEED))
     own = nessies(workload, arguments)
     works: dict[str, Callable[[], Any]] = {"": own}
-    result = own()
-    for name, peer in workload.peers.items():
-        prepare = workload.prepare.get(name)
+    works |= others(workload, {name: (peer, workload.prepare.get(name, as_given)) for name, peer in
+                               workload.peers.items()}, arguments, own(), hand)
+    if other is not None and other.run(workload.name) is not None:
+        works["before"] = lambda: other.run(workload.name)
+    seconds = best_times(works, rounds)
+    nessie, c, before = seconds.pop(""), seconds.pop("C", None), seconds.pop("before", None)
+    return Row(workload.name, workload.size, nessie, seconds, c, before)
+
+
+def as_given(*arguments: Any) -> Any:
+    return arguments
+
+
+def others(workload: Any, peers: dict[str, tuple[Any, Any]], arguments: Any, result: Any, hand: Any
+           ) -> dict[str, Callable[[], Any]]:
+    """What those do that are here: peers, each with what makes its arguments, and C. AssertionError where their result
+    is another."""
+    works: dict[str, Callable[[], Any]] = {}
+    for name, (peer, prepare) in peers.items():
         try:
-            given = prepare(*arguments) if prepare else arguments
+            given = prepare(*arguments)
 
             def work(peer: Any = peer, given: Any = given) -> Any:
                 return peer(*given)
@@ -101,12 +117,7 @@ def measured(workload: Any, hand: Any, other: Other | None, rounds: int) -> Row:
         function = c_function(hand, workload.c)
         works["C"] = lambda: workload.by_c(function, *arguments)
         assert workload.same(result, works["C"]()), f"{workload.name}: C and Nessie differ"
-    del result
-    if other is not None and other.run(workload.name) is not None:
-        works["before"] = lambda: other.run(workload.name)
-    seconds = best_times(works, rounds)
-    nessie, c, before = seconds.pop(""), seconds.pop("C", None), seconds.pop("before", None)
-    return Row(workload.name, workload.size, nessie, seconds, c, before)
+    return works
 
 
 def best_times(works: dict[str, Callable[[], Any]], rounds: int,
