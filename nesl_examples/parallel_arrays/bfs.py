@@ -5,37 +5,42 @@ A graph is rows of neighbours: nessie.Nested, or lists.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import nessie
 
+Distances = np.ndarray[Any, Any]
 
-def by_unique(neighbours: Any, start: int) -> np.ndarray[Any, Any]:
+
+def by_unique(neighbours: Any, start: int) -> Distances:
     """The number of edges from the start to each vertex; -1: there is no way."""
-    rows = nessie.nest(neighbours)
-    distance = np.full(len(rows), -1)
-    queue, level = nessie.array([start]), 0
-    while len(queue):
-        distance[queue.to_numpy()] = level
-        level += 1
+    def beyond(queue: Any, rows: Any, distance: Distances) -> Any:
         found = queue.map(lambda v: rows[v]).flatten()
-        queue = found.select(lambda v: distance[v] < 0).unique()
-    return distance
+        return found.select(lambda v: distance[v] < 0).unique()
+    return search(neighbours, start, beyond)
 
 
-def by_flags(neighbours: Any, start: int) -> np.ndarray[Any, Any]:
-    rows = nessie.nest(neighbours)
-    distance = np.full(len(rows), -1)
-    queue, level = nessie.array([start]), 0
-    while len(queue):
-        distance[queue.to_numpy()] = level
-        level += 1
+def by_flags(neighbours: Any, start: int) -> Distances:
+    def beyond(queue: Any, rows: Any, distance: Distances) -> Any:
         flags = np.zeros(len(rows), bool)
         flags[queue.map(lambda v: rows[v]).flatten().to_numpy()] = True
         both = nessie.asarray(flags).zip(distance).map(lambda p, v: (p[0] and p[1] < 0, v), with_index=True)
-        queue = both.select(lambda p: p[0]).map(lambda p: p[1])
+        return both.select(lambda p: p[0]).map(lambda p: p[1])
+    return search(neighbours, start, beyond)
+
+
+def search(neighbours: Any, start: int, beyond: Callable[[Any, Any, Distances], Any]) -> Distances:
+    """Go on from level to level: `beyond` makes of one level's vertices those of the next."""
+    rows = nessie.nest(neighbours)
+    distance = np.full(len(rows), -1)
+    queue, level = nessie.array([start]), 0
+    while len(queue):
+        distance[queue.to_numpy()] = level
+        level += 1
+        queue = beyond(queue, rows, distance)
     return distance
 
 
