@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nessie.arrays.bodies.outside import looked_up
+
 # Each is written as a function, so that its text is known.
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -47,10 +49,7 @@ OF_TWO: dict[Any, Callable[[Any, Any], Any]] = {
 
 def of_two(function: Any) -> Any:
     """Return the body of a function of two; another function as it is."""
-    try:
-        return OF_TWO.get(function, function)
-    except TypeError:                   # it has no hash
-        return function
+    return looked_up(OF_TWO, function, function)
 
 
 UNARY: dict[str, Callable[[Any], Any]] = {

@@ -45,8 +45,9 @@ _lock = RLock()
 def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False) -> None:
     """Compute the values of these nodes, in one pass, on the device where they lie, or on a target. Results stay on a
     device where an argument lies, or if they are to `stay`."""
-    order = nodes.in_order(tuple(dict.fromkeys(results)))
-    wanted = [step.node for step in order if step.operation is not None and step.node in set(results)]
+    asked = dict.fromkeys(results)
+    order = nodes.in_order(tuple(asked))
+    wanted = [step.node for step in order if step.operation is not None and step.node in asked]
     if not wanted:
         return
     if settle(order, target):

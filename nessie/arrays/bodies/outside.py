@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of
 from nessie.arrays.bodies.source import written
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
+
+T = TypeVar("T")
 
 MISSING = object()
 
@@ -161,6 +163,14 @@ def static(function: Seen, node: ast.AST) -> Any:
                 return MISSING
             return of_numbers(getattr(value, attribute, MISSING))
     return MISSING
+
+
+def looked_up(table: Mapping[Any, T], value: Any, otherwise: T) -> T:
+    """Return what the table has for a value from outside; `otherwise` for one that it has not, or that has no hash."""
+    try:
+        return table.get(value, otherwise)
+    except TypeError:
+        return otherwise
 
 
 def is_lazy(value: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Kind, Rows
+from nessie.arrays.bodies.outside import looked_up
 from nessie.arrays.bodies.trees import Fresh, Made, become, binary, call, let, name, number, pattern, zero
 from nessie.base.records import dataclass
 from nessie.syntax import nodes as syntax
@@ -44,17 +45,9 @@ BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two
 BY_UFUNC = {row.ufunc: row.name for row in REDUCTIONS.values() if row.ufunc}
 
 
-def named(table: dict[Any, str], function: Any) -> str:
-    """Return the reduction that the function means; '' if none, or if it has no hash."""
-    try:
-        return table.get(function, "")
-    except TypeError:
-        return ""
-
-
 def of_operator(function: Any, element: Kind) -> str:
     """Return the reduction that a function of two means for such elements: `|` and `&` of ints are of their bits."""
-    how = named(BY_OPERATOR, function)
+    how = looked_up(BY_OPERATOR, function, "")
     return "" if how in ("any", "all") and element != BOOL else how
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from nessie.arrays.bodies.expressions import Env, Expressions, Window
 from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, is_number, joined, shown
-from nessie.arrays.bodies.outside import Seen, static
-from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, named, prefix_sum, reduced, reduced_by_name
+from nessie.arrays.bodies.outside import Seen, looked_up, static
+from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, prefix_sum, reduced, reduced_by_name
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
 from nessie.syntax import nodes as syntax
 
@@ -194,7 +194,7 @@ class Sequences(Expressions):
 
     def of_sequences(self, node: ast.Call, function: Any, env: Env) -> Made | None:
         """A call of a function of sequences of Python or NumPy; None for any other function."""
-        reduced = named(BY_FUNCTION, function)
+        reduced = looked_up(BY_FUNCTION, function, "")
         if function is builtins.len and len(node.args) == 1:
             if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
                 return Made(number(len(window.neighbours)), INT)

@@ -13,7 +13,7 @@ from nessie.arrays.array import array, asarray, pnew
 from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.expressions import Env, Window
 from nessie.arrays.bodies.kinds import BOOL, INT, Grid, Items, Kind, is_number, joined, shown
-from nessie.arrays.bodies.outside import MISSING, Seen, see, static
+from nessie.arrays.bodies.outside import MISSING, Seen, looked_up, see, static
 from nessie.arrays.bodies.reductions import REDUCTIONS
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, let, name
@@ -35,9 +35,7 @@ class Section(Grids):
         if function in (array, asarray) and len(node.args) == 1:
             made = self.value(node.args[0], env)
             return made if isinstance(made.kind, Grid) else self.refuse(node, "a section gets its arrays as arguments")
-        reduced, body = reductions.named(reductions.BY_FUNCTION, function), None
-        if getattr(type(function), "__hash__", None) is not None:
-            body = OF_ELEMENTS.get(function)
+        reduced, body = looked_up(reductions.BY_FUNCTION, function, ""), looked_up(OF_ELEMENTS, function, None)
         if node.args and not isinstance(node.args[0], ast.Starred | ast.GeneratorExp | ast.ListComp) and not (
                 isinstance(node.args[0], ast.Name) and isinstance(env.get(node.args[0].id), Window)):
             given = [self.value(one, env) for one in node.args]
