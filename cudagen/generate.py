@@ -27,6 +27,7 @@ from nessie.cudagen.skeletons.apart.functions import thread_function
 from nessie.cudagen.skeletons.apart.kernels import thread_kernel
 from nessie.cudagen.skeletons.apart.plan import plan_apart
 from nessie.cudagen.skeletons.cpu.order import plan_order
+from nessie.cudagen.skeletons.cpu.products import plan_products, products_of
 from nessie.cudagen.skeletons.cpu.tiles import is_tiled, plan_tiles
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
@@ -44,7 +45,8 @@ from nessie.lambda_cu.scope import calls_of_functions, statements
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
 LONG_CHUNK = 512                # where an element may go round a loop as often as it likes
 RECURSIVE_CHUNK = 32            # where it may recur
-BUFFER = re.compile(r"(.*_)?(parts|carry|tails|heads|aggregates|prefixes|claims|written|status|tickets)")
+BUFFER = re.compile(r"(.*_)?(parts|carry|tails|heads|aggregates|prefixes|claims|written|status|tickets|"
+                    r"packed_(rows|columns)[0-9]+)")
 RUN = 8                         # items a thread of a GPU, where it has neighbours
 
 
@@ -124,7 +126,11 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
             return plan_order(kernel, program, tables, width, each)
         case "cpu":
             walk = walk_of(kernel, program)
-            return plan_tiles(walk, tables, width) if is_tiled(walk) else plan_walk(walk, tables, width, alone=True)
+            if is_tiled(walk):
+                return plan_tiles(walk, tables, width)
+            made = plan_walk(walk, tables, width, alone=True)
+            products = products_of(walk)
+            return made if products is None else plan_products(walk, tables, width, products, made)
         case "cuda" if by_owners(kernel):
             return plan_owners(kernel, program, tables)
         case "cuda" if in_threads(kernel):

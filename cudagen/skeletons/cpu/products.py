@@ -1,0 +1,382 @@
+"""Products: sums over a space of rows and columns, whose elements are joined of what a row and a column give.
+
+    { (i1, i2, s, j, i) => a[i1 * k + j] * b[j * n + i2] }
+
+    packed    what rows give, by groups of four, and columns, by groups of six, is computed once: of each eight
+              elements those of the group's first member, then those of its second, ...
+    tiles     for rows, columns:                                   a group of each
+                for (eight = 0; eight < whole; eight += 8)
+                  for (lane = 0; lane < 8; lane += 1)
+                    sums[0][lane] = sums[0][lane] + row_0 * column_0;
+                    ...                                            24 vectors, which are registers
+                    sums[23][lane] = sums[23][lane] + row_3 * column_5;
+
+So an element of a row is read for six sums and one of a column for four, in the order of memory. Each sum has its own
+eight lanes, whose order is that of other walks (skeletons.cpu.lanes): the bits stay the same. A group that has fewer
+members computes with its last one again. Few or short segments, and those that are cut into blocks, are left to the
+other walk; so is what would take much more memory than it is given.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from nessie.base.records import dataclass
+from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
+from nessie.cudagen.kernels.thunks import Tables, apply, scalar
+from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Step, Walk
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import Alone, Buffer
+from nessie.cudagen.skeletons.chunks import each_chunk
+from nessie.cudagen.skeletons.cpu.lanes import LANES
+from nessie.cudagen.skeletons.cpu.segments import results
+from nessie.cudagen.skeletons.cpu.tiles import count_of, loop, sweep_of
+from nessie.cudagen.skeletons.elements import Sweep, states_of
+from nessie.cudagen.skeletons.kernel import Kernel, items_exp, result_buffers, result_of, size_exp
+from nessie.cudagen.skeletons.states import State, commutative, identity
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.scope import arrays_read
+from nessie.lambda_cu.spaces.sides import Sides, sides
+from nessie.lambda_cu.spaces.strides import Stride, reads
+
+ROWS, COLUMNS = 4, 6            # of a group: as many sums as leave some of 32 registers for what they are made of
+BAND = 8                        # groups of rows, and of columns, that are a chunk
+ROOM = 2 ** 16                  # elements that may be packed however few are given
+MORE = 4                        # times as many elements as are given may be packed
+SUMS, TOTALS = "sums", "totals"
+
+
+@dataclass(frozen=True)
+class Product:
+    """A SEG_REDUCE of the walk. `names`: the arrays that its sides are packed in."""
+    state: State
+    thunk: ir.Thunk
+    sides: Sides
+    rows: Mapping[str, str]
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Members of one side that go together: `count` of `size` in all, whose indices are those of the outer axes from
+    `first` on, of which there are so many as `axes`."""
+    use: str
+    count: int
+    first: int
+    axes: tuple[ir.Size, ...]
+
+
+def products_of(walk: Walk) -> list[Product] | None:
+    """The SEG_REDUCEs of a walk that does nothing else, if each joins what rows and columns give."""
+    if not isinstance(walk.root, ir.Uniform) or len(walk.root.outer) < 2 or walk.prologue:
+        return None
+    states, found = states_of(walk), list[Product]()
+    for step in walk.steps:
+        soac = step.bind.soac
+        if step.place == SEGMENT and isinstance(soac, ir.Map):
+            continue
+        if step.place != ROOT or not isinstance(soac, ir.Reduce) or not commutative(states[step.name]):
+            return None
+        parted = sides(soac.thunk)
+        if parted is None:
+            return None
+        found.append(product_of(step, soac, states[step.name], parted))
+    components = sum(len(product.state.components) for product in found)
+    return found if 0 < components <= ROWS // 2 else None
+
+
+def product_of(step: Step, soac: ir.Reduce, state: State, parted: Sides) -> Product:
+    rows, columns = [{name: f"{step.name}_packed_{use}{number}" for number, name in enumerate(side)}
+                     for use, side in (("rows", parted.rows), ("columns", parted.columns))]
+    return Product(state, soac.thunk, parted, rows, columns)
+
+
+def plan_products(walk: Walk, tables: Tables, width: int, products: Sequence[Product], other: Module) -> Module:
+    """The plan, with its functions; `other`: that of the walk, which does the same where tiles do not pay."""
+    root = walk.root
+    assert isinstance(root, ir.Uniform)
+    kernel = Kernel(walk, tables, None, states_of(walk))
+    components = sum(len(product.state.components) for product in products)
+    rows = Group("rows", ROWS // components, 0, root.outer[:-1])
+    columns = Group("columns", COLUMNS, len(root.outer) - 1, root.outer[-1:])
+    packed(kernel, root, products, rows, columns)
+    tiles(kernel, root, products, rows, columns)
+    made = kernel.module(tuple([result_of(kernel, name) for name in walk.kernel.returns]), items_exp(kernel, root))
+    worth = op("+", integer(1), worth_of(kernel, root, products, rows, columns, width))
+    walked = replace(other.plans[0], name=walk_name(walk.kernel.name))
+    plan = replace(made.plans[0], alone=Alone(walked.name, worth))
+    return Module((*made.functions, *other.functions), (plan, walked))
+
+
+def walk_name(name: str) -> str:
+    """The name of the walk's plan, of the kernel of this name."""
+    return f"{identifier(name)}_walk"
+
+
+def worth_of(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group,
+             width: int) -> loops.Exp:
+    """A size that is positive where tiles pay: of no dimension there is too little, segments have one block, and what
+    is packed takes not much more memory than what it is made of."""
+    length = size_exp(kernel, root.length)
+    given = {p.name: p.type for p in kernel.walk.kernel.params}
+    arrays = {array for product in products for array in arrays_read(product.thunk.body)}
+    sizes = [size_exp(kernel, type_.size) for name in sorted(arrays) if isinstance(type_ := given[name], ir.Array)]
+    taken = op("*", length, op("+", members(kernel, rows), members(kernel, columns)))
+    room = op("+", op("*", reduce(lambda a, b: op("+", a, b), sizes), integer(MORE)), integer(ROOM))
+    enough = [op("/", members(kernel, rows), integer(ROWS)), op("/", members(kernel, columns), integer(COLUMNS)),
+              op("/", length, integer(2 * LANES)), op("-", integer(width + 1), length), op("-", room, taken)]
+    return op("max", integer(0), reduce(lambda a, b: op("min", a, b), enough))
+
+
+def members(kernel: Kernel, group: Group) -> loops.Exp:
+    return product_exp([size_exp(kernel, size) for size in group.axes])
+
+
+def product_exp(sizes: Sequence[loops.Exp]) -> loops.Exp:
+    return reduce(lambda a, b: op("*", a, b), sizes)
+
+
+def padded(length: loops.Exp) -> loops.Exp:
+    """The length, in whole eights."""
+    return op("*", count_of(length, LANES), integer(LANES))
+
+
+def group_count(kernel: Kernel, group: Group) -> loops.Exp:
+    return count_of(members(kernel, group), group.count)
+
+
+# What the sides give ----------------------------------------------------------------------------
+
+
+def packed(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group) -> None:
+    """The phase that packs groups of rows, and then of columns: a chunk each."""
+    code = kernel.code()
+    length = code.size(root.length)
+    first = code.let_int("row_groups", count_of(members_in(code, rows), rows.count))
+    types: dict[str, str] = {}
+
+    def chunk_body(chunk: loops.Exp) -> None:
+        halves: list[tuple[loops.Stmt, ...]] = []
+        for group, number in ((rows, chunk), (columns, op("-", chunk, first))):
+            with code.block() as half:
+                for product in products:
+                    pack(kernel, code, root, product, group, number, length, types)
+            halves.append(tuple(half))
+        code.add(loops.If(op("<", chunk, first), *halves))
+
+    each_chunk(code, chunk_body)
+    buffers = [Buffer(array, types[array], product_exp([
+        group_count(kernel, group), integer(group.count), padded(size_exp(kernel, root.length))]))
+        for product in products for group, side in ((rows, product.rows), (columns, product.columns))
+        for array in side.values()]
+    kernel.phase("packed", code, op("+", group_count(kernel, rows), group_count(kernel, columns)), tuple(buffers))
+
+
+def members_in(code: Code, group: Group) -> loops.Exp:
+    return product_exp([code.size(size) for size in group.axes])
+
+
+def pack(kernel: Kernel, code: Code, root: ir.Uniform, product: Product, group: Group, number: loops.Exp,
+         length: loops.Exp, types: dict[str, str]) -> None:
+    """What a group's members give, in the order in which most of it lies in memory."""
+    rows = group.use == "rows"
+    side, arrays = (product.sides.rows, product.rows) if rows else (product.sides.columns, product.columns)
+    base = code.let_int("base", op("*", op("*", number, padded(length)), integer(group.count)))
+    last = op("-", members_in(code, group), integer(1))
+    low = code.let_int("low", op("*", number, integer(group.count)))
+    parameters = product.thunk.params
+
+    def values(indices: Sequence[loops.Exp], place: loops.Exp) -> list[tuple[str, Value]]:
+        """By arrays, at indices of the group's axes: those of other axes are 0, where a failure is the first."""
+        outer = [integer(0)] * len(root.outer)
+        outer[group.first:group.first + len(indices)] = indices
+        segment = number_of(outer, [code.size(size) for size in root.outer])
+        code.order_index = op("+", op("*", segment, length), place)
+        code.values.update(zip(parameters, [Value(exp, "int") for exp in (
+            *outer, segment, place, code.order_index)], strict=True))
+        return [(arrays[name], scalar(code, kernel.tables, exp)) for name, exp in side.items()]
+
+    def keep(place: loops.Exp, member: int | loops.Exp, found: list[tuple[str, Value]]) -> None:
+        member = integer(member) if isinstance(member, int) else member
+        for array, value in found:
+            types[array] = value.type
+            eight = op("+", op("*", op("and", place, integer(-LANES)), integer(group.count)),
+                       op("*", member, integer(LANES)))
+            code.store(array, op("+", op("+", base, eight), op("and", place, integer(LANES - 1))), value)
+
+    if across(product, side, parameters[group.first + len(group.axes) - 1]):
+        places = [indices_of(code, group, op("min", op("+", low, integer(member)), last))
+                  for member in range(group.count)]
+        with loop(code, "place", integer(0), length) as place:
+            for member, indices in enumerate(places):
+                with code.block() as one:
+                    keep(place, member, values(indices, place))
+                code.statements += one
+        return
+    whole = code.let_int("whole", op("and", length, integer(-LANES)))
+    with loop(code, "member", integer(0), integer(group.count)) as member:
+        indices = indices_of(code, group, op("min", op("+", low, member), last))
+        with loop(code, "eight", integer(0), whole, integer(LANES)) as eight, loop(
+                code, "lane", integer(0), integer(LANES)) as lane:
+            place = code.let_int("place", op("+", eight, lane))
+            found = values(indices, place)
+            start = op("+", op("+", base, op("*", eight, integer(group.count))), op("*", member, integer(LANES)))
+            for array, value in found:
+                code.store(array, op("+", start, lane), value)
+        with loop(code, "place", whole, length) as place:
+            keep(place, member, values(indices, place))
+
+
+def across(product: Product, side: Mapping[str, ir.Exp], member: str) -> bool:
+    """Do members lie beside each other in memory, and the elements of one apart?"""
+    *_, place, _ = product.thunk.params
+    known = {name: Stride() for name in product.thunk.params}
+    known |= {member: Stride(1, 0), place: Stride(0, 1)}
+    return any(stride.across for exp in side.values() for stride in reads(exp, known))
+
+
+def indices_of(code: Code, group: Group, member: loops.Exp) -> list[loops.Exp]:
+    """The member's index of each of its axes."""
+    rest, found = code.let_int("index", member), list[loops.Exp]()
+    for size in reversed(group.axes[1:]):
+        quotient = code.let_int("axis", op("/", rest, code.size(size)))
+        found.append(code.let_int("axis", op("-", rest, op("*", quotient, code.size(size)))))
+        rest = quotient
+    return [rest, *reversed(found)]
+
+
+def number_of(indices: Sequence[loops.Exp], sizes: Sequence[loops.Exp]) -> loops.Exp:
+    found = indices[0]
+    for index, size in zip(indices[1:], sizes[1:], strict=True):
+        found = op("+", op("*", found, size), index)
+    return found
+
+
+# Tiles ------------------------------------------------------------------------------------------
+
+
+def tiles(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group) -> None:
+    """The phase that joins groups of rows with groups of columns, which is a tile; a chunk has up to 8 * 8 tiles."""
+    code = kernel.code()
+    run = sweep_of(kernel, code, [product.state for product in products])
+    each = rows.count * columns.count
+    held = {use: {p.state.name: tuple([code.shared(f"{name}_{use}", type_, each * lanes) for name, type_ in
+                                       zip(p.state.components, p.state.monoid.types, strict=True)]) for p in products}
+            for use, lanes in ((SUMS, LANES), (TOTALS, 1))}
+    tile = Tiles(kernel, run, root, products, rows, columns, held[SUMS], held[TOTALS])
+    each_chunk(code, tile.chunk)
+    count = product_exp([count_of(group_count(kernel, group), BAND) for group in (rows, columns)])
+    kernel.phase("tiles", code, count, result_buffers(kernel))
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Writes the phase. `sums`: the arrays that hold eight lanes of each sum of a tile, by states; `totals`: its sums.
+    """
+    kernel: Kernel
+    run: Sweep
+    root: ir.Uniform
+    products: Sequence[Product]
+    rows: Group
+    columns: Group
+    sums: Mapping[str, tuple[str, ...]]
+    totals: Mapping[str, tuple[str, ...]]
+
+    @property
+    def each(self) -> int:
+        return self.rows.count * self.columns.count
+
+    def chunk(self, chunk: loops.Exp) -> None:
+        """A band of rows by a band of columns."""
+        code = self.run.code
+        sizes = [count_of(members_in(code, group), group.count) for group in (self.rows, self.columns)]
+        across_ = code.let_int("bands", count_of(sizes[1], BAND))
+        band = code.let_int("band", op("/", chunk, across_))
+        lows = [op("*", part, integer(BAND)) for part in (band, op("-", chunk, op("*", band, across_)))]
+        lows = [code.let_int("low", low) for low in lows]
+        ends = [op("min", op("+", low, integer(BAND)), size) for low, size in zip(lows, sizes, strict=True)]
+        with loop(code, "columns", lows[1], ends[1]) as columns, loop(code, "rows", lows[0], ends[0]) as rows:
+            self.tile(rows, columns)
+
+    def tile(self, rows: loops.Exp, columns: loops.Exp) -> None:
+        code = self.run.code
+        length = code.size(self.root.length)
+        whole = code.let_int("whole", op("and", length, integer(-LANES)))
+        of_rows, of_columns = [
+            code.let_int("base", op("*", op("*", group, padded(length)), integer(side.count)))
+            for group, side in ((rows, self.rows), (columns, self.columns))]
+        self.clear(self.sums, LANES)
+        self.clear(self.totals, 1)
+        with loop(code, "eight", integer(0), whole, integer(LANES)) as eight:
+            starts = [code.let_int("at", op("+", base, op("*", eight, integer(side.count))))
+                      for base, side in ((of_rows, self.rows), (of_columns, self.columns))]
+            with loop(code, "lane", integer(0), integer(LANES)) as lane:
+                self.join(self.sums, LANES, [op("+", start, lane) for start in starts], lane)
+        self.join_lanes()
+        with loop(code, "place", whole, length) as place:
+            starts = [op("+", op("+", base, op("*", whole, integer(side.count))), op("-", place, whole))
+                      for base, side in ((of_rows, self.rows), (of_columns, self.columns))]
+            self.join(self.totals, 1, [code.let_int("at", start) for start in starts], integer(0))
+        self.ends(rows, columns)
+
+    def clear(self, arrays: Mapping[str, tuple[str, ...]], lanes: int) -> None:
+        with loop(self.run.code, "number", integer(0), integer(self.each * lanes)) as number:
+            for product in self.products:
+                self.hold(arrays, number)
+                self.run.become(product.state, identity(self.run.code, self.run.tables, product.state))
+
+    def hold(self, arrays: Mapping[str, tuple[str, ...]], at: loops.Exp) -> None:
+        self.run.lanes, self.run.lane = dict(arrays), at
+
+    def join(self, arrays: Mapping[str, tuple[str, ...]], lanes: int, starts: Sequence[loops.Exp],
+             lane: loops.Exp) -> None:
+        """The element of each row joins that of each column, and they their sum."""
+        code = self.run.code
+        for product in self.products:
+            types = {name: self.types[name] for name in (*product.rows.values(), *product.columns.values())}
+            given = [[{name: code.let("part", Value(loops.Load(code.array(array, types[array]), op(
+                "+", start, integer(member * LANES))), types[array])) for name, array in side.items()}
+                for member in range(group.count)]
+                for side, group, start in zip((product.rows, product.columns), (self.rows, self.columns), starts,
+                                              strict=True)]
+            for row, of_row in enumerate(given[0]):
+                for column, of_column in enumerate(given[1]):
+                    with code.block() as one:
+                        code.values.update({**of_row, **of_column})
+                        found = apply(code, self.run.tables, ir.Thunk((), product.sides.joined), ())
+                        number = (row * self.columns.count + column) * lanes
+                        self.hold(arrays, op("+", integer(number), lane))
+                        self.run.accumulate(product.state, found)
+                    code.statements += one
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Of what is packed."""
+        return {buffer.name: buffer.base for phase in self.kernel.phases for buffer in phase.buffers}
+
+    def join_lanes(self) -> None:
+        """The eight lanes of each sum, in order, are its total."""
+        code, run = self.run.code, self.run
+        with loop(code, "number", integer(0), integer(self.each)) as number:
+            for product in self.products:
+                for lane in range(LANES):
+                    self.hold(self.sums, op("+", op("*", number, integer(LANES)), integer(lane)))
+                    found = run.now(product.state)
+                    self.hold(self.totals, number)
+                    run.accumulate(product.state, found)
+
+    def ends(self, rows: loops.Exp, columns: loops.Exp) -> None:
+        """The segments' results, of rows and columns that there are."""
+        code, run = self.run.code, self.run
+        low, left = [code.let_int("low", op("*", group, integer(side.count)))
+                     for group, side in ((rows, self.rows), (columns, self.columns))]
+        here = [op("min", integer(side.count), op("-", members_in(code, side), first))
+                for side, first in ((self.rows, low), (self.columns, left))]
+        size = members_in(code, self.columns)
+        with loop(code, "row", integer(0), here[0]) as row, loop(code, "column", integer(0), here[1]) as column:
+            self.hold(self.totals, op("+", op("*", row, integer(self.columns.count)), column))
+            segment = code.let_int("s", op("+", op("*", op("+", low, row), size), op("+", left, column)))
+            results(self.kernel, run, segment, {p.state.name: run.now(p.state) for p in self.products})
+        run.lane = None
