@@ -22,6 +22,7 @@ from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let,
 from nessie.cudagen.loops.walk import bound_names, expressions, parts, statements
 
 DIVISIONS = ("rem", "mod")
+VECTOR = 8                      # elements
 FEW = 64                        # elements of a row that are few
 ROUND = "lane."                 # the index of a round of eight elements (rewrites.strips)
 JOINED = {"int": ("+", "min", "max", "and", "or"), "float": ("min", "max"), "bool": ("and", "or")}     # in any order
@@ -41,6 +42,8 @@ def kind_of(loop: For, read: frozenset[str]) -> Kind:
     if loop.index == ROUND:
         return Kind.WHOLE
     if lanes(loop):
+        if lie_apart(loop):
+            return Kind.SCALAR
         return Kind.UNROLLED if waits or divides(loop.body) else Kind.WHOLE
     return Kind.SCALAR if waits else Kind.ANY
 
@@ -84,6 +87,14 @@ def lanes(loop: For) -> bool:
     """Does each of a known number of rounds store something?"""
     known = isinstance(loop.low, Const) and isinstance(loop.high, Const)
     return known and any(isinstance(statement, Store) for statement in statements(loop.body))
+
+
+def lie_apart(loop: For) -> bool:
+    """Does each round load what is a vector, or more, behind what the one before loads?"""
+    return any(isinstance(part, Op) and part.op == "*" and Name(loop.index) in part.arguments and
+               any(isinstance(a, Const) and isinstance(a.value, int) and a.value >= VECTOR for a in part.arguments)
+               for s in loop.body if isinstance(s, Let) for load in parts(s.value) if isinstance(load, Load)
+               for part in parts(load.index))
 
 
 def slow(body: tuple[Stmt, ...]) -> bool:

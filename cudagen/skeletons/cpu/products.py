@@ -42,7 +42,7 @@ from nessie.lambda_cu.spaces.sides import Sides, sides
 from nessie.lambda_cu.spaces.strides import Stride, reads
 
 ROWS, COLUMNS = 4, 6            # of a group: as many sums as leave some of 32 registers for what they are made of
-BAND = 8                        # groups of rows, and of columns, that are a chunk
+BAND = 8                        # groups of rows that are a chunk, each with one of columns
 ROOM = 2 ** 16                  # elements that may be packed however few are given
 MORE = 4                        # times as many elements as are given may be packed
 SUMS, TOTALS = "sums", "totals"
@@ -258,7 +258,7 @@ def number_of(indices: Sequence[loops.Exp], sizes: Sequence[loops.Exp]) -> loops
 
 
 def tiles(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group) -> None:
-    """The phase that joins groups of rows with groups of columns, which is a tile; a chunk has up to 8 * 8 tiles."""
+    """The phase that joins groups of rows with groups of columns, which is a tile; a chunk has up to eight."""
     code = kernel.code()
     run = sweep_of(kernel, code, [product.state for product in products])
     each = rows.count * columns.count
@@ -267,7 +267,7 @@ def tiles(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: G
             for use, lanes in ((SUMS, LANES), (TOTALS, 1))}
     tile = Tiles(kernel, run, root, products, rows, columns, held[SUMS], held[TOTALS])
     each_chunk(code, tile.chunk)
-    count = product_exp([count_of(group_count(kernel, group), BAND) for group in (rows, columns)])
+    count = op("*", count_of(group_count(kernel, rows), BAND), group_count(kernel, columns))
     kernel.phase("tiles", code, count, result_buffers(kernel))
 
 
@@ -289,15 +289,14 @@ class Tiles:
         return self.rows.count * self.columns.count
 
     def chunk(self, chunk: loops.Exp) -> None:
-        """A band of rows by a band of columns."""
+        """Groups of rows by one of columns."""
         code = self.run.code
-        sizes = [count_of(members_in(code, group), group.count) for group in (self.rows, self.columns)]
-        across_ = code.let_int("bands", count_of(sizes[1], BAND))
+        across_, down = [code.let_int("groups", count_of(members_in(code, side), side.count))
+                         for side in (self.columns, self.rows)]
         band = code.let_int("band", op("/", chunk, across_))
-        lows = [op("*", part, integer(BAND)) for part in (band, op("-", chunk, op("*", band, across_)))]
-        lows = [code.let_int("low", low) for low in lows]
-        ends = [op("min", op("+", low, integer(BAND)), size) for low, size in zip(lows, sizes, strict=True)]
-        with loop(code, "columns", lows[1], ends[1]) as columns, loop(code, "rows", lows[0], ends[0]) as rows:
+        columns = code.let_int("columns", op("-", chunk, op("*", band, across_)))
+        low = code.let_int("low", op("*", band, integer(BAND)))
+        with loop(code, "rows", low, op("min", op("+", low, integer(BAND)), down)) as rows:
             self.tile(rows, columns)
 
     def tile(self, rows: loops.Exp, columns: loops.Exp) -> None:
