@@ -5,7 +5,7 @@
             let once = if length(a) == 0 then [] else transpose(b) in
             {{sum({x * y : x in r; y in c}) : c in once} : r in a}
   how   An expression of the body that mentions no name bound within the apply-to-each, and that every element
-        evaluates, moves to a let before it, if it takes more than a few operations. The let has a value that nobody
+        evaluates, moves to a let before it, if it takes more than a few operations, or is a length. The let has a value that nobody
         reads where there is no element.
   why   Flattening would compute it anew for each element: n transposed matrices, each stored.
   sound because there is an element, so that it is evaluated, and what is evaluated before it in the first element
@@ -82,7 +82,7 @@ class Hoister:
         """Is it more than a few operations for each element that it reads?"""
         known = self.work.get(id(exp))
         if known is None:
-            worth = is_work_itself(exp) or any([self.is_work(part) for part in parts(exp)])
+            worth = is_work_itself(exp) or (not is_range(exp) and any([self.is_work(part) for part in parts(exp)]))
             known = self.work[id(exp)] = exp, worth
         return known[1]
 
@@ -140,6 +140,11 @@ def is_effect(exp: Exp) -> bool:
     return isinstance(exp, mono.Prim) and IN_MONO[exp.name].kind == "effect"
 
 
+def is_range(exp: Exp) -> bool:
+    """Is it numbers that nobody stores? Their bounds may move, and they stay."""
+    return isinstance(exp, mono.Prim) and exp.name == "iseq"
+
+
 def is_work_itself(exp: Exp) -> bool:
     """Is it, its parts being computed?"""
     match exp:
@@ -147,6 +152,8 @@ def is_work_itself(exp: Exp) -> bool:
             return True
         case mono.Prim(name):
             row = IN_MONO[name]
+            if name == "length":
+                return may_fail(exp)        # #b[0]: as many elements in each row, if it is known before
             return row.type == REAL if row.kind == "scalar" else row.kind == "sequence" and name not in CHEAP
         case mono.Each(body):
             return any(isinstance(e, mono.Each) for e in expressions(body))
