@@ -135,7 +135,8 @@ Result = ScalarResult | ArrayResult
 
 @dataclass(frozen=True)
 class Alone:
-    """The plan of this name does the same, where `chunks`, a size, is 1 at most."""
+    """The plan of this name does the same, where `chunks`, a size, is 1 at most: few of them, or what a product's tiles
+    are too much for."""
     plan: str
     chunks: loops.Exp
 
@@ -143,7 +144,7 @@ class Alone:
 @dataclass(frozen=True)
 class Plan(Located):
     """`name` and `parameters` are the kernel's, `results` in the order of its returns; `cells` is the number of cells;
-    `elements` says how many elements (and ends of segments) the walk has; `alone`: what is shorter for one chunk."""
+    `elements` says how many elements (and ends of segments) the walk has; `alone`: what is shorter for little."""
     name: str
     parameters: tuple[Input, ...]
     phases: tuple[Phase, ...]

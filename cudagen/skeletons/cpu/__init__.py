@@ -9,6 +9,7 @@
     tables          REDUCE_BY_INDEX on several threads
     tiles           walks by tiles, where elements of a segment lie apart
     products        sums over rows and columns, by tiles of registers
+    packing         what rows and columns give to them
     alone           all phases in one, where there is one chunk
     finish          the last phase: totals, in the chunks' order
     order           ORDER: keys by a walk, then a sort

@@ -23,14 +23,23 @@ from dataclasses import replace
 from functools import reduce
 
 from nessie.base.records import dataclass
-from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
-from nessie.cudagen.kernels.thunks import Tables, apply, scalar
+from nessie.cudagen.kernels.code import Value, identifier, integer, op
+from nessie.cudagen.kernels.thunks import Tables, apply
 from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Step, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import Alone, Buffer
+from nessie.cudagen.loops.plan import Alone
 from nessie.cudagen.skeletons.chunks import each_chunk
 from nessie.cudagen.skeletons.cpu.lanes import LANES
+from nessie.cudagen.skeletons.cpu.packing import (
+    Group,
+    Product,
+    group_count,
+    members,
+    members_in,
+    packed,
+    padded,
+)
 from nessie.cudagen.skeletons.cpu.segments import results
 from nessie.cudagen.skeletons.cpu.tiles import count_of, loop, sweep_of
 from nessie.cudagen.skeletons.elements import Sweep, states_of
@@ -39,33 +48,12 @@ from nessie.cudagen.skeletons.states import State, commutative, identity
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import arrays_read
 from nessie.lambda_cu.spaces.sides import Sides, sides
-from nessie.lambda_cu.spaces.strides import Stride, reads
 
 ROWS, COLUMNS = 4, 6            # of a group: as many sums as leave some of 32 registers for what they are made of
 BAND = 8                        # groups of rows that are a chunk, each with one of columns
 ROOM = 2 ** 16                  # elements that may be packed however few are given
 MORE = 4                        # times as many elements as are given may be packed
 SUMS, TOTALS = "sums", "totals"
-
-
-@dataclass(frozen=True)
-class Product:
-    """A SEG_REDUCE of the walk. `names`: the arrays that its sides are packed in."""
-    state: State
-    thunk: ir.Thunk
-    sides: Sides
-    rows: Mapping[str, str]
-    columns: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Members of one side that go together: `count` of `size` in all, whose indices are those of the outer axes from
-    `first` on, of which there are so many as `axes`."""
-    use: str
-    count: int
-    first: int
-    axes: tuple[ir.Size, ...]
 
 
 def products_of(walk: Walk) -> list[Product] | None:
@@ -128,130 +116,6 @@ def worth_of(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows
     enough = [op("/", members(kernel, rows), integer(ROWS)), op("/", members(kernel, columns), integer(COLUMNS)),
               op("/", length, integer(2 * LANES)), op("-", integer(width + 1), length), op("-", room, taken)]
     return op("max", integer(0), reduce(lambda a, b: op("min", a, b), enough))
-
-
-def members(kernel: Kernel, group: Group) -> loops.Exp:
-    return product_exp([size_exp(kernel, size) for size in group.axes])
-
-
-def product_exp(sizes: Sequence[loops.Exp]) -> loops.Exp:
-    return reduce(lambda a, b: op("*", a, b), sizes)
-
-
-def padded(length: loops.Exp) -> loops.Exp:
-    """The length, in whole eights."""
-    return op("*", count_of(length, LANES), integer(LANES))
-
-
-def group_count(kernel: Kernel, group: Group) -> loops.Exp:
-    return count_of(members(kernel, group), group.count)
-
-
-# What the sides give ----------------------------------------------------------------------------
-
-
-def packed(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group) -> None:
-    """The phase that packs groups of rows, and then of columns: a chunk each."""
-    code = kernel.code()
-    length = code.size(root.length)
-    first = code.let_int("row_groups", count_of(members_in(code, rows), rows.count))
-    types: dict[str, str] = {}
-
-    def chunk_body(chunk: loops.Exp) -> None:
-        halves: list[tuple[loops.Stmt, ...]] = []
-        for group, number in ((rows, chunk), (columns, op("-", chunk, first))):
-            with code.block() as half:
-                for product in products:
-                    pack(kernel, code, root, product, group, number, length, types)
-            halves.append(tuple(half))
-        code.add(loops.If(op("<", chunk, first), *halves))
-
-    each_chunk(code, chunk_body)
-    buffers = [Buffer(array, types[array], product_exp([
-        group_count(kernel, group), integer(group.count), padded(size_exp(kernel, root.length))]))
-        for product in products for group, side in ((rows, product.rows), (columns, product.columns))
-        for array in side.values()]
-    kernel.phase("packed", code, op("+", group_count(kernel, rows), group_count(kernel, columns)), tuple(buffers))
-
-
-def members_in(code: Code, group: Group) -> loops.Exp:
-    return product_exp([code.size(size) for size in group.axes])
-
-
-def pack(kernel: Kernel, code: Code, root: ir.Uniform, product: Product, group: Group, number: loops.Exp,
-         length: loops.Exp, types: dict[str, str]) -> None:
-    """What a group's members give, in the order in which most of it lies in memory."""
-    rows = group.use == "rows"
-    side, arrays = (product.sides.rows, product.rows) if rows else (product.sides.columns, product.columns)
-    base = code.let_int("base", op("*", op("*", number, padded(length)), integer(group.count)))
-    last = op("-", members_in(code, group), integer(1))
-    low = code.let_int("low", op("*", number, integer(group.count)))
-    parameters = product.thunk.params
-
-    def values(indices: Sequence[loops.Exp], place: loops.Exp) -> list[tuple[str, Value]]:
-        """By arrays, at indices of the group's axes: those of other axes are 0, where a failure is the first."""
-        outer = [integer(0)] * len(root.outer)
-        outer[group.first:group.first + len(indices)] = indices
-        segment = number_of(outer, [code.size(size) for size in root.outer])
-        code.order_index = op("+", op("*", segment, length), place)
-        code.values.update(zip(parameters, [Value(exp, "int") for exp in (
-            *outer, segment, place, code.order_index)], strict=True))
-        return [(arrays[name], scalar(code, kernel.tables, exp)) for name, exp in side.items()]
-
-    def keep(place: loops.Exp, member: int | loops.Exp, found: list[tuple[str, Value]]) -> None:
-        member = integer(member) if isinstance(member, int) else member
-        for array, value in found:
-            types[array] = value.type
-            eight = op("+", op("*", op("and", place, integer(-LANES)), integer(group.count)),
-                       op("*", member, integer(LANES)))
-            code.store(array, op("+", op("+", base, eight), op("and", place, integer(LANES - 1))), value)
-
-    if across(product, side, parameters[group.first + len(group.axes) - 1]):
-        places = [indices_of(code, group, op("min", op("+", low, integer(member)), last))
-                  for member in range(group.count)]
-        with loop(code, "place", integer(0), length) as place:
-            for member, indices in enumerate(places):
-                with code.block() as one:
-                    keep(place, member, values(indices, place))
-                code.statements += one
-        return
-    whole = code.let_int("whole", op("and", length, integer(-LANES)))
-    with loop(code, "member", integer(0), integer(group.count)) as member:
-        indices = indices_of(code, group, op("min", op("+", low, member), last))
-        with loop(code, "eight", integer(0), whole, integer(LANES)) as eight, loop(
-                code, "lane", integer(0), integer(LANES)) as lane:
-            place = code.let_int("place", op("+", eight, lane))
-            found = values(indices, place)
-            start = op("+", op("+", base, op("*", eight, integer(group.count))), op("*", member, integer(LANES)))
-            for array, value in found:
-                code.store(array, op("+", start, lane), value)
-        with loop(code, "place", whole, length) as place:
-            keep(place, member, values(indices, place))
-
-
-def across(product: Product, side: Mapping[str, ir.Exp], member: str) -> bool:
-    """Do members lie beside each other in memory, and the elements of one apart?"""
-    *_, place, _ = product.thunk.params
-    known = {name: Stride() for name in product.thunk.params}
-    known |= {member: Stride(1, 0), place: Stride(0, 1)}
-    return any(stride.across for exp in side.values() for stride in reads(exp, known))
-
-
-def indices_of(code: Code, group: Group, member: loops.Exp) -> list[loops.Exp]:
-    """The member's index of each of its axes."""
-    rest, found = code.let_int("index", member), list[loops.Exp]()
-    for size in reversed(group.axes[1:]):
-        quotient = code.let_int("axis", op("/", rest, code.size(size)))
-        found.append(code.let_int("axis", op("-", rest, op("*", quotient, code.size(size)))))
-        rest = quotient
-    return [rest, *reversed(found)]
-
-
-def number_of(indices: Sequence[loops.Exp], sizes: Sequence[loops.Exp]) -> loops.Exp:
-    found = indices[0]
-    for index, size in zip(indices[1:], sizes[1:], strict=True):
-        found = op("+", op("*", found, size), index)
-    return found
 
 
 # Tiles ------------------------------------------------------------------------------------------

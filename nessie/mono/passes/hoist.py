@@ -5,8 +5,8 @@
             let once = if length(a) == 0 then [] else transpose(b) in
             {{sum({x * y : x in r; y in c}) : c in once} : r in a}
   how   An expression of the body that mentions no name bound within the apply-to-each, and that every element
-        evaluates, moves to a let before it, if it takes more than a few operations, or is a length. The let has a value that nobody
-        reads where there is no element.
+        evaluates, moves to a let before it, if it takes more than a few operations, or is a length that may fail. The
+        let has a value that nobody reads where there is no element.
   why   Flattening would compute it anew for each element: n transposed matrices, each stored.
   sound because there is an element, so that it is evaluated, and what is evaluated before it in the first element
         cannot fail: the first failure stays the first. What lies behind something that may fail is moved only if it
