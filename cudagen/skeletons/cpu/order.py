@@ -1,16 +1,16 @@
 """ORDER: the keys come from a walk; each row is sorted by a thread, stably.
 
-    short rows      insertion
+    short rows      each element counts those that come before it, eight elements at a time
     medium rows     a radix sort of words that have a key's first 32 bits and its position; where keys have more bits,
                     neighbours that are out of order then are inserted
     others          a radix sort, eight bits at a time, of as many bits as the row's keys differ in; rows, too, that
                     have too much to insert
 
 Keys become ints that order as they do: of a float its bits, turned where it is negative, with one zero and one NaN,
-which is the greatest. A row that is in order already stays. A flat space is one row; a uniform or closed space gets
-its offsets written out. Keys that an array has already are read there. Where the sorted keys are wanted, not their
-positions, they are gathered at the end; those of a flat space are sorted by the target's library. Firsts are found by
-hashing (skeletons.cpu.firsts).
+which is the greatest. A long row that is in order already stays. A flat space is one row; a closed space gets its
+offsets written out. Keys that an array has already are read there. Where the sorted keys are wanted, not their
+positions, short rows have none, and others fetch them; those of a flat space are sorted by the target's library.
+Firsts are found by hashing (skeletons.cpu.firsts).
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from nessie.cudagen.loops.plan import ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.text import parse
 from nessie.cudagen.skeletons.cpu import firsts
-from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CHUNK, CODES, GATHER, sort_text
+from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CHUNK, CODES, SHORT, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
@@ -54,25 +54,22 @@ def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: in
     name = identifier(kernel.name)
     sort = SortOfRows(name, keys, base, size, soac, offsets)
     if soac.firsts:
-        made, functions = sort.firsts_of_rows(result) if offsets else sort.firsts_of_all(result, each)
-    elif soac.values and not offsets:
+        made, functions = sort.firsts_of_all(result, each) if sort.flat else sort.firsts_of_rows(result)
+    elif soac.values and sort.flat:
         library = f"sort_{'descending' if soac.descending else 'ascending'}"
         made = [Phase(library, named(keys, result), None, (Buffer(result, base, size),), library=True)]
         functions = ()
-    elif soac.values:
-        order = f"{result}_order"
-        made, functions = [sort.phase(order), sort.gather(order, result, each)], sort.functions(each)
     else:
-        made, functions = [sort.phase(result)], sort.functions(each)[:1]
+        made, functions = [sort.phase(result)], sort.functions()
     plan = replace(plan, phases=(*phases, *made), results=(ArrayResult(result),) * len(kernel.returns))
     return Module((*(f for module in modules for f in module.functions), *functions), (plan,))
 
-SIZE, SEGMENTS = "all_elements", "all_segments"         # parameters
+SIZE, SEGMENTS, LENGTH = "all_elements", "all_segments", "row_length"       # parameters
 
 
 @dataclass(frozen=True)
 class SortOfRows:
-    """The phases that sort the keys, which are of type `base`; `offsets`: '' where the space is flat."""
+    """The phases that sort the keys, which are of type `base`; `offsets`: '' where the space is flat or uniform."""
     name: str
     keys: str
     base: str
@@ -81,39 +78,57 @@ class SortOfRows:
     offsets: str
 
     @property
+    def flat(self) -> bool:
+        return isinstance(self.soac.space, ir.Flat)
+
+    @property
     def segments(self) -> loops.Exp:
         space = self.soac.space
-        if isinstance(space, ir.Flat):
-            return integer(1)
-        return integer(space.segments) if isinstance(space.segments, int) else loops.Name(space.segments)
+        return integer(1) if isinstance(space, ir.Flat) else size_of(space.segments)
 
-    def functions(self, width: int) -> tuple[loops.Function, ...]:
+    @property
+    def length(self) -> loops.Exp | None:
+        """Of each row, where all have the same."""
+        space = self.soac.space
+        return size_of(space.length) if isinstance(space, ir.Uniform) else None
+
+    def functions(self) -> tuple[loops.Function, ...]:
         turned = "plain"
         if self.soac.descending:
             turned = "plain == greatest ? plain : not(plain)" if self.base == "float" else "not(plain)"
-        given, size = declared(self.size, SIZE), text_of(self.size, SIZE)
-        return self.parsed(sort_text(self.name, turned=turned, **self.rows) + GATHER.format(
-            name=self.name, given=given, type=self.base, width=width, size=size))
+        return self.parsed(sort_text(self.name, self.soac.values, turned=turned, **self.rows))
 
     @property
     def rows(self) -> dict[str, str]:
         """What texts say of the rows and their keys."""
-        flat = not self.offsets
         size, segments = text_of(self.size, SIZE), text_of(self.segments, SEGMENTS)
-        return {"given": declared(self.size, SIZE) if flat else f"{declared(self.segments, SEGMENTS)}int[] offsets, ",
-                "type": "int" if self.base == "float" else self.base, "segments": segments,
-                "low": "0" if flat else "offsets[row]", "high": size if flat else "offsets[row + 1]",
-                "code": CODES[self.base].format("key")}
+        given, low, high = declared(self.segments, SEGMENTS), "offsets[row]", "offsets[row + 1]"
+        if self.flat:
+            given, low, high = declared(self.size, SIZE), "0", size
+        elif self.length is not None:
+            length = text_of(self.length, LENGTH)
+            given, low, high = f"{given}{declared(self.length, LENGTH)}", f"row * {length}", f"low + {length}"
+        else:
+            given = f"{given}int[] offsets, "
+        return {"given": given, "type": "int" if self.base == "float" else self.base, "segments": segments,
+                "low": low, "high": high, "code": CODES[self.base]}
 
     def parsed(self, text: str) -> tuple[loops.Function, ...]:
         return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in parse(text).functions)
 
-    def phase(self, order: str) -> Phase:
-        """The sort, which leaves positions in `order`."""
-        scratch = [f"{order}_{use}" for use in ("codes", "codes_2", "order_2")]
-        buffers = tuple([Buffer(name, "int", self.size) for name in (order, *scratch)])
+    def phase(self, result: str) -> Phase:
+        """The sort, which leaves positions or values in `result`. Nothing else is taken where no row is long."""
+        scratch = [f"{result}_{use}" for use in ("codes", "codes_2", "order_2")]
         codes, codes_2, order_2 = scratch
-        return self.by_rows("sort", (codes, order, codes_2, order_2), buffers)
+        buffers, arrays, order = [Buffer(result, self.base if self.soac.values else "int", self.size)], [], result
+        if self.soac.values:
+            arrays, order = [result], f"{result}_order"
+            scratch.append(order)
+        size = self.size
+        if self.length is not None:
+            size = op("*", size, op("min", integer(1), op("/", self.length, integer(SHORT + 1))))
+        buffers += [Buffer(name, "int", size) for name in scratch]
+        return self.by_rows("sort", (*arrays, codes, order, codes_2, order_2), tuple(buffers))
 
     def firsts_of_rows(self, result: str) -> tuple[list[Phase], tuple[loops.Function, ...]]:
         table, heads = f"{result}_table", f"{result}_heads"
@@ -151,18 +166,22 @@ class SortOfRows:
     def firsts_functions(self, text: str, **more: Any) -> tuple[loops.Function, ...]:
         return self.parsed(text.format(
             name=self.name, small=firsts.SMALL, head_code=CODES[self.base].format("head_key"), chunk=CHUNK,
-            number=firsts.GREATEST if self.base == "float" else "", **self.rows, **more))
+            number=firsts.GREATEST if self.base == "float" else "", **{
+                **self.rows, "code": self.rows["code"].format("key")}, **more))
 
     def by_rows(self, function: str, arrays: tuple[str, ...], buffers: tuple[Buffer, ...]) -> Phase:
-        sizes = (*passed(self.segments), loops.Name(self.offsets)) if self.offsets else passed(self.size)
+        if self.flat:
+            sizes = passed(self.size)
+        else:
+            rows = loops.Name(self.offsets) if self.length is None else self.length
+            sizes = (*passed(self.segments), *passed(rows))
         each = op("max", integer(1), op("min", integer(CHUNK), op("/", self.segments, integer(CHUNK))))
         chunks = op("/", op("+", self.segments, op("-", each, integer(1))), each)
         return Phase(f"{self.name}_{function}", (*sizes, *named(self.keys, *arrays)), chunks, buffers)
 
-    def gather(self, order: str, result: str, width: int) -> Phase:
-        chunks = op("/", op("+", self.size, integer(width - 1)), integer(width))
-        return Phase(f"{self.name}_gather", (*passed(self.size), *named(self.keys, order, result)), chunks,
-                     (Buffer(result, self.base, self.size),))
+
+def size_of(size: ir.Size) -> loops.Exp:
+    return integer(size) if isinstance(size, int) else loops.Name(size)
 
 
 def passed(size: loops.Exp) -> tuple[loops.Exp, ...]:
@@ -203,7 +222,7 @@ def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[
     match soac.space:
         case ir.Irregular(_, given, _):
             offsets = given
-        case ir.Uniform() | ir.Closed() | ir.Nested():
+        case ir.Closed() | ir.Nested():
             offsets = ends
             binds.append(ir.Bind((ends,), lengths_scan(soac.space)))
     return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 CHUNK = 64                      # rows that a chunk sorts, at most: as many as leave about as many chunks
-SHORT = 32                      # elements of a row that are inserted
+SHORT = 64                      # elements of a row that are counted, each with all others
 MEDIUM = 65536                  # elements of a row whose positions take 16 bits
 
 CODES = {
@@ -13,9 +13,11 @@ CODES = {
 }
 
 SORT = """
-host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, writable int[] codes, writable int[] order,
-                 writable int[] codes_2, writable int[] order_2) {{
+host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, {result}writable int[] codes,
+                 writable int[] order, writable int[] codes_2, writable int[] order_2) {{
   shared int starts[256];
+  shared int near[{short}];
+  shared int ranks[8];
   int least = -9223372036854775808;
   int greatest = 9223372036854775807;
   int infinite = 9218868437227405312;
@@ -23,36 +25,23 @@ host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, writable
   for (row = first_chunk * each; row < min(last_chunk * each, {segments}); row += 1) {{
     int low = {low};
     int high = {high};
-    var int lowest = greatest;
-    var int highest = least;
-    var bool sorted = true;
-    for (i = low; i < high; i += 1) {{
-      {type} key = keys[i];
-      int plain = {code};
-      int code = {turned};
-      codes[i] = code;
-      order[i] = i;
-      sorted = sorted and highest <= code;
-      lowest = min(lowest, code);
-      highest = max(highest, code);
-    }}
-    if (not(sorted)) {{
-      if (high - low <= {short}) {{
-        for (next = low + 1; next < high; next += 1) {{
-          int inserted = codes[next];
-          int position = order[next];
-          var int at = next;
-          var bool more = codes[next - 1] > inserted;
-          while (more) {{
-            codes[at] = codes[at - 1];
-            order[at] = order[at - 1];
-            at = at - 1;
-            more = at > low and codes[max(at - 1, low)] > inserted;
-          }}
-          codes[at] = inserted;
-          order[at] = position;
-        }}
-      }} else {{
+    if (high - low <= {short}) {{
+      {short_rows}
+    }} else {{
+      var int lowest = greatest;
+      var int highest = least;
+      var bool sorted = true;
+      for (i = low; i < high; i += 1) {{
+        {type} key = keys[i];
+        int plain = {code};
+        int code = {turned};
+        codes[i] = code;
+        order[i] = i;
+        sorted = sorted and highest <= code;
+        lowest = min(lowest, code);
+        highest = max(highest, code);
+      }}
+      if (not(sorted)) {{
         int span = highest - lowest;
         var int bits = 8;
         while (bits < 64 and rshift(span, min(bits, 63)) /= 0) {{
@@ -66,10 +55,51 @@ host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, writable
           {long_rows}
         }}
       }}
+      {fetched}
     }}
   }}
 }}
 """
+
+SHORT_ROWS = """int count_s = high - low;
+      for (n_s = 0; n_s < count_s; n_s += 1) {{
+        {type} key_s = keys[low + n_s];
+        int plain_s = {short_code};
+        near[n_s] = {short_turned};
+      }}
+      for (block_s = 0; block_s < count_s; block_s += 8) {{
+        int beyond_s = min(block_s + 8, count_s);
+        for (lane_1 = 0; lane_1 < 8; lane_1 += 1) {{
+          ranks[lane_1] = 0;
+        }}
+        for (before_s = 0; before_s < block_s; before_s += 1) {{
+          int earlier_s = near[before_s];
+          for (lane_2 = 0; lane_2 < 8; lane_2 += 1) {{
+            ranks[lane_2] = ranks[lane_2] + btoi(earlier_s <= near[block_s + lane_2]);
+          }}
+        }}
+        for (beside_s = block_s; beside_s < beyond_s; beside_s += 1) {{
+          int other_s = near[beside_s];
+          for (lane_3 = 0; lane_3 < 8; lane_3 += 1) {{
+            int own_s = near[block_s + lane_3];
+            ranks[lane_3] = ranks[lane_3] + btoi(other_s < own_s or (other_s == own_s and beside_s < block_s + lane_3));
+          }}
+        }}
+        for (after_s = beyond_s; after_s < count_s; after_s += 1) {{
+          int later_s = near[after_s];
+          for (lane_4 = 0; lane_4 < 8; lane_4 += 1) {{
+            ranks[lane_4] = ranks[lane_4] + btoi(later_s < near[block_s + lane_4]);
+          }}
+        }}
+        for (ranked_s = block_s; ranked_s < beyond_s; ranked_s += 1) {{
+          int rank_s = low + ranks[ranked_s - block_s];
+          {placed}
+        }}
+      }}"""
+
+FETCHED = """for (fetched = low; fetched < high; fetched += 1) {
+        values[fetched] = keys[order[fetched]];
+      }"""
 
 MEDIUM_ROWS = """int begin_m = lowest;
           int least_bit = max(bits - 32, 0);
@@ -157,31 +187,27 @@ PASS = """for (none{n} = 0; none{n} < 256; none{n} += 1) {{
               {codes_out}[target{n}] = moving{n};{also}
             }}"""
 
-GATHER = """
-host {name}_gather(int first_chunk, int last_chunk, {given}{type}[] keys, int[] order, writable {type}[] values) {{
-  for (i = first_chunk * {width}; i < min(last_chunk * {width}, {size}); i += 1) {{
-    values[i] = keys[order[i]];
-  }}
-}}
-"""
-
-ABOUT = {"sort": "Each row in stable order of its keys, as positions: by insertion, or digit by digit.",
+ABOUT = {"sort": "Each row in stable order of its keys: by counting the lesser ones, or digit by digit.",
          "firsts": "For each element the first of its row that has the same key, by a hash table for each row.",
          "starts": "Where each chunk's heads of each part go.",
          "parts": "Each chunk's heads go to their parts.",
          "joined": "For each head the first that has the same code, by a hash table for each part.",
-         "found": "For each element what its head has found.",
-         "gather": "The keys in that order."}
+         "found": "For each element what its head has found."}
 
 
-def sort_text(name: str, **parts: str) -> str:
-    """The function NAME_sort."""
+def sort_text(name: str, values: bool, code: str, turned: str, type: str, **parts: str) -> str:
+    """The function NAME_sort, which leaves positions or, in another array, the keys as `values`."""
     first, second = ("codes", "order"), ("codes_2", "order_2")
     medium = MEDIUM_ROWS.format(there=pass_text("_3", ("codes_2",), ("order_2",), "shift_m"),
                                 back=pass_text("_4", ("order_2",), ("codes_2",), "shift_m"))
     long = LONG_ROWS.format(there=pass_text("", first, second, "shift", " - begin"),
                             back=pass_text("_2", second, first, "shift", " - begin"))
-    return SORT.format(name=name, chunk=CHUNK, short=SHORT, medium=MEDIUM, medium_rows=medium, long_rows=long, **parts)
+    short = SHORT_ROWS.format(
+        type=type, short_code=code.format("key_s"), short_turned=turned.replace("plain", "plain_s"),
+        placed="values[rank_s] = keys[low + ranked_s];" if values else "order[rank_s] = low + ranked_s;")
+    return SORT.format(name=name, chunk=CHUNK, short=SHORT, medium=MEDIUM, short_rows=short, medium_rows=medium,
+                       long_rows=long, fetched=FETCHED if values else "", type=type, code=code.format("key"),
+                       turned=turned, result=f"writable {type}[] values, " if values else "", **parts)
 
 
 def pass_text(mark: str, source: tuple[str, ...], target: tuple[str, ...], shift: str, less: str = "") -> str:

@@ -16,12 +16,12 @@ function sorted(rows) = {sort(r) : r in rows};
 function one(v) = rank(v);
 function distinct(rows) = {remove_duplicates(r) : r in rows};
 """
-LENGTHS = (0, 1, 2, 31, 33, 100, 2000, 0, 65_536, 65_537, 40_000, 5)
+LENGTHS = (0, 1, 2, 7, 8, 9, 31, 33, 63, 64, 65, 100, 2000, 0, 65_536, 65_537, 40_000, 5)
 
 
 @cache
-def program() -> nessie.Program:
-    return nessie.compile(PROGRAM)
+def program(threads: int = 2) -> nessie.Program:
+    return nessie.compile(PROGRAM, threads=threads)
 
 
 def rows_of(values: np.ndarray) -> nessie.Nested:
@@ -63,6 +63,18 @@ def test_rows_are_in_order(kind: str) -> None:
         if of.dtype == np.int64:
             assert np.array_equal(down[row], ranks(np.argsort(~of, kind="stable"))), (kind, row)
     assert np.array_equal(program().one(KEYS[kind]), ranks(np.argsort(KEYS[kind], kind="stable")))
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 8, 9, 16, 23, 63, 64, 65, 80])
+@pytest.mark.parametrize("kind", ["special", "few", "ends"])
+def test_rows_of_one_length(length: int, kind: str) -> None:
+    """Zeros and NaNs stay as they are, whichever sign and bits they have."""
+    keys = KEYS[kind][:150 * length].reshape(150, length)
+    order = np.argsort(keys, axis=1, kind="stable")
+    for threads in (1, 3):
+        found = program(threads).sorted(keys)
+        assert np.array(found.content).tobytes() == np.take_along_axis(keys, order, axis=1).tobytes()
+    assert np.array_equal(program().orders(keys).content, np.argsort(order, axis=1).reshape(-1))
 
 
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 10_000])
