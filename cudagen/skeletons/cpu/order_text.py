@@ -67,6 +67,9 @@ SHORT_ROWS = """int count_s = high - low;
         int plain_s = {short_code};
         near[n_s] = {short_turned};
       }}
+      for (pad_s = count_s; pad_s < (count_s + 7 and -8); pad_s += 1) {{
+        near[pad_s] = 0;
+      }}
       for (block_s = 0; block_s < count_s; block_s += 8) {{
         int beyond_s = min(block_s + 8, count_s);
         for (lane_1 = 0; lane_1 < 8; lane_1 += 1) {{
