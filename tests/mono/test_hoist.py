@@ -58,6 +58,9 @@ MOVES = {
     "what depends on the element": ("{x + `reduce_+`({x * y : y : int in w}) : x : int in v}", 0),
     "what depends on a name set within": ("{let z : int = x in z + elt(scan_max(dist(z, 2)), 0) : x : int in v}", 0),
     "cheap": ("{((x * k) + length(w)) - k : x : int in v}", 0),
+    "a length that may fail": ("{`reduce_+`({x * y : y : int in iseq(0, 1, length(elt([w], k)))}) : x : int in v}", 1),
+    "a length that may fail, behind what fails": (
+        "{(x / x) + `reduce_+`({x * y : y : int in iseq(0, 1, length(elt([w], k)))}) : x : int in v}", 0),
     "an effect": ("{let b : bool = print_string(\"a\") in `reduce_+`(w) : x : int in v}", 1),
     "a call with an effect": ("{let b : bool = prints(k) in x : x : int in v}", 0),
     "with two sequences, what cannot fail": ("{(x + y) + `reduce_+`(w) : x : int in v; y : int in w}", 1),
