@@ -103,6 +103,7 @@ class SortOfRows:
         """What texts say of the rows and their keys."""
         size, segments = text_of(self.size, SIZE), text_of(self.segments, SEGMENTS)
         given, low, high = declared(self.segments, SEGMENTS), "offsets[row]", "offsets[row + 1]"
+        some = "true" if self.flat or self.length is not None else "offsets[chunk * each] < offsets[beyond]"
         if self.flat:
             given, low, high = declared(self.size, SIZE), "0", size
         elif self.length is not None:
@@ -111,7 +112,7 @@ class SortOfRows:
         else:
             given = f"{given}int[] offsets, "
         return {"given": given, "type": "int" if self.base == "float" else self.base, "segments": segments,
-                "low": low, "high": high, "code": CODES[self.base]}
+                "low": low, "high": high, "some": some, "code": CODES[self.base]}
 
     def parsed(self, text: str) -> tuple[loops.Function, ...]:
         return tuple(replace(f, about=ABOUT[f.name.removeprefix(f"{self.name}_")]) for f in parse(text).functions)

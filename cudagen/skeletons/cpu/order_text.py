@@ -22,46 +22,54 @@ host {name}_sort(int first_chunk, int last_chunk, {given}{type}[] keys, {result}
   int greatest = 9223372036854775807;
   int infinite = 9218868437227405312;
   int each = max(1, min({chunk}, {segments} / {chunk}));
-  for (row = first_chunk * each; row < min(last_chunk * each, {segments}); row += 1) {{
-    int low = {low};
-    int high = {high};
-    if (high - low <= {short}) {{
-      {short_rows}
-    }} else {{
-      var int lowest = greatest;
-      var int highest = least;
-      var bool sorted = true;
-      for (i = low; i < high; i += 1) {{
-        {type} key = keys[i];
-        int plain = {code};
-        int code = {turned};
-        codes[i] = code;
-        order[i] = i;
-        sorted = sorted and highest <= code;
-        lowest = min(lowest, code);
-        highest = max(highest, code);
+  for (chunk = first_chunk; chunk < last_chunk; chunk += 1) {{
+    int beyond = min((chunk + 1) * each, {segments});
+    if ({some}) {{
+      for (row = chunk * each; row < beyond; row += 1) {{
+        int low = {low};
+        int high = {high};
+        if (high - low == 1) {{
+          {only}
+        }}
+        if (high - low <= {short}) {{
+          {short_rows}
+        }} else {{
+          var int lowest = greatest;
+          var int highest = least;
+          var bool sorted = true;
+          for (i = low; i < high; i += 1) {{
+            {type} key = keys[i];
+            int plain = {code};
+            int code = {turned};
+            codes[i] = code;
+            order[i] = i;
+            sorted = sorted and highest <= code;
+            lowest = min(lowest, code);
+            highest = max(highest, code);
+          }}
+          if (not(sorted)) {{
+            int span = highest - lowest;
+            var int bits = 8;
+            while (bits < 64 and rshift(span, min(bits, 63)) /= 0) {{
+              bits = bits + 8;
+            }}
+            var bool whole = high - low > {medium};
+            if (not(whole)) {{
+              {medium_rows}
+            }}
+            if (whole) {{
+              {long_rows}
+            }}
+          }}
+          {fetched}
+        }}
       }}
-      if (not(sorted)) {{
-        int span = highest - lowest;
-        var int bits = 8;
-        while (bits < 64 and rshift(span, min(bits, 63)) /= 0) {{
-          bits = bits + 8;
-        }}
-        var bool whole = high - low > {medium};
-        if (not(whole)) {{
-          {medium_rows}
-        }}
-        if (whole) {{
-          {long_rows}
-        }}
-      }}
-      {fetched}
     }}
   }}
 }}
 """
 
-SHORT_ROWS = """int count_s = high - low;
+SHORT_ROWS = """int count_s = high - low == 1 ? 0 : high - low;
       for (n_s = 0; n_s < count_s; n_s += 1) {{
         {type} key_s = keys[low + n_s];
         int plain_s = {short_code};
@@ -85,7 +93,8 @@ SHORT_ROWS = """int count_s = high - low;
           int other_s = near[beside_s];
           for (lane_3 = 0; lane_3 < 8; lane_3 += 1) {{
             int own_s = near[block_s + lane_3];
-            ranks[lane_3] = ranks[lane_3] + btoi(other_s < own_s or (other_s == own_s and beside_s < block_s + lane_3));
+            bool first_s = other_s == own_s and beside_s < block_s + lane_3;
+            ranks[lane_3] = ranks[lane_3] + btoi(other_s < own_s or first_s);
           }}
         }}
         for (after_s = beyond_s; after_s < count_s; after_s += 1) {{
@@ -210,7 +219,8 @@ def sort_text(name: str, values: bool, code: str, turned: str, type: str, **part
         placed="values[rank_s] = keys[low + ranked_s];" if values else "order[rank_s] = low + ranked_s;")
     return SORT.format(name=name, chunk=CHUNK, short=SHORT, medium=MEDIUM, short_rows=short, medium_rows=medium,
                        long_rows=long, fetched=FETCHED if values else "", type=type, code=code.format("key"),
-                       turned=turned, result=f"writable {type}[] values, " if values else "", **parts)
+                       only="values[low] = keys[low];" if values else "order[low] = low;", turned=turned,
+                       result=f"writable {type}[] values, " if values else "", **parts)
 
 
 def pass_text(mark: str, source: tuple[str, ...], target: tuple[str, ...], shift: str, less: str = "") -> str:
