@@ -26,6 +26,17 @@ def test_all_workloads_run_on_tiny_inputs(tmp_path: Path) -> None:
     assert results["norm2"]["launches"] == 2
 
 
+def test_borders_split_and_whole() -> None:
+    names = ["wrapped 1-D", "box 3*3, windows"]
+    words = [sys.executable, str(BENCHMARKS / "borders.py"), *names, "--rounds", "1", "--most", "4"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert [line[:26].split() for line in ran.stdout.splitlines()[3:]] == [
+        [*name.split(), str(side)] for name in names for side in (1, 2, 4)]
+    refused = subprocess.run([*words[:2], "bxo"], capture_output=True, text=True, timeout=120)
+    assert refused.returncode == 2 and "there is no stencil bxo" in refused.stderr
+
+
 def test_workloads_agree_with_peers(tmp_path: Path) -> None:
     saved = tmp_path / "peers.json"
     names = ["matrix product", "tokens", "row sums, giant", "sort strings"]
