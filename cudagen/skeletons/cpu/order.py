@@ -15,6 +15,7 @@ Firsts are found by hashing (skeletons.cpu.firsts).
 from __future__ import annotations
 
 from dataclasses import replace
+from types import UnionType
 from typing import Any
 
 from nessie.base.records import dataclass
@@ -42,7 +43,7 @@ from nessie.lambda_cu.typing import SCALARS
 def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int, each: int) -> Module:
     """`width`: items a chunk of walks; `each`: of what computes no thunks."""
     soac, result = order_of(kernel)
-    walks, keys, offsets = walks_of_keys(kernel, soac, result)
+    walks, keys, offsets = walks_of_keys(kernel, soac, result, ir.Closed | ir.Nested)
     modules = [plan_walk(walk_of(walk, program), tables, width) for walk in walks]
     plan = modules[0].plans[0]
     size = next(b.size for phase in plan.phases for b in phase.buffers if b.name == keys)
@@ -212,20 +213,20 @@ def order_of(kernel: ir.Kernel) -> tuple[ir.Order, str]:
     return soac, kernel.binds[0].names[0]
 
 
-def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str) -> tuple[list[ir.Kernel], str, str]:
-    """Kernels that make the keys and, over another space, the offsets of segments that have a closed form; the names of
-    the keys and of the offsets, '' where there are no segments."""
+def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str, written: UnionType
+                  ) -> tuple[list[ir.Kernel], str, str]:
+    """Kernels that make the keys and, over another space, the offsets of spaces of these classes; the names of the keys
+    and of the offsets, '' where there are none."""
     keys, ends = f"{result}_keys", f"{result}_offsets"
     thunk = soac.thunk
     if is_narrow(thunk, kernel):
         thunk = replace(thunk, body=ir.Op("widened", (thunk.body,)))
     binds, offsets = [ir.Bind((keys,), ir.Map(thunk, soac.space))], ""
-    match soac.space:
-        case ir.Irregular(_, given, _):
-            offsets = given
-        case ir.Closed() | ir.Nested():
-            offsets = ends
-            binds.append(ir.Bind((ends,), lengths_scan(soac.space)))
+    if isinstance(soac.space, ir.Irregular):
+        offsets = soac.space.offsets
+    elif isinstance(soac.space, written):
+        offsets = ends
+        binds.append(ir.Bind((ends,), lengths_scan(soac.space)))
     return [ir.Kernel(kernel.name if at == 0 else f"{kernel.name}_offsets", kernel.params, (bind,), bind.names,
                       origin=kernel.origin) for at, bind in enumerate(binds)], keys, offsets
 

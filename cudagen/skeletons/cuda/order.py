@@ -69,14 +69,14 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
     soac, result = order_of(kernel)
     if soac.firsts:
         raise Unsupported("GPUs find equal keys by sorting: --target cuda says how")
-    walks, keys, offsets = walks_of_keys(kernel, soac, result)
+    walks, keys, offsets = walks_of_keys(kernel, soac, result, ir.Uniform | ir.Closed | ir.Nested)
     made = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
     [size] = [b.size for phase in made[0].plans[0].phases for b in phase.buffers if b.name == keys]
     base = walk_of(walks[0], program).bases[keys][0]
     given = keys_as_given(kernel, soac)
     keys, modules = given or keys, made[1:] if given else made
     phases = [phase for module in modules for phase in module.plans[0].phases]
-    segments = None if not offsets or isinstance(soac.space, ir.Flat) else soac.space.segments
+    segments = None if isinstance(soac.space, ir.Flat) else soac.space.segments
     sort = Sort(identifier(kernel.name), size, base, keys, result, soac.descending, soac.values, segments is not None)
     if segments is None:
         sort.small()
