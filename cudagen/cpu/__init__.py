@@ -8,6 +8,7 @@
     compaction      loops that keep some elements, several at a time
     checks          failed checks, as LLVM makes vectors of them
     vector_math     calls that vectorise
+    remainders      remainders of floats, fast and the same to the bit
     assemble        pass: the program, with its machine code
     machine_code    LLVM's text to machine code
     device          carries out plans

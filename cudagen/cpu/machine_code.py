@@ -21,6 +21,7 @@ from typing import Any
 from nessie.base.call_graph import reachable
 from nessie.base.source import InternalError
 from nessie.base.system.forking import across_forks
+from nessie.cudagen.cpu.remainders import with_fast_remainders
 from nessie.cudagen.cpu.vector_math import LIBRARY, vector_library, with_vector_versions
 
 PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part")
@@ -28,6 +29,7 @@ PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features"
 FUNCTION = re.compile(r"^define [^\n]*?@([\w.]+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"@([\w.]+)")
 BEST, QUICK = 3, 0            # efforts at making code
+EDITION = 2                   # of what is made of a text before LLVM reads it: kept code of another is not used
 
 _LOCK = across_forks(Lock())
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
@@ -77,7 +79,7 @@ def piece(text: str, names: Iterable[str]) -> str:
 
 def fingerprint() -> str:
     """The LLVM and the CPU that object code is made for. LLVM is not loaded where the system describes the CPU."""
-    library = LIBRARY if vector_library() else ""
+    library = f"{LIBRARY if vector_library() else ''} {EDITION}"
     described, found = processor(), find_spec("llvmlite")
     if described and found is not None and found.origin is not None:
         released = Path(found.origin).with_name("_version.py")
@@ -117,7 +119,9 @@ def optimise(module: Any) -> None:
 def parsed(text: str) -> Any:
     """A module for this machine."""
     binding, machine = tools()
-    module = binding.parse_assembly(with_vector_versions(text, features()))
+    for made in (with_vector_versions, with_fast_remainders):
+        text = made(text, features())
+    module = binding.parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     return module
