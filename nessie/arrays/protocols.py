@@ -89,7 +89,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 def clip(a: Any, low: Any, high: Any) -> Any:
     from nessie.arrays.array import combined
-    return combined("clip", (a, low, high), see(lambda x, least, most: min(max(x, least), most)), False)
+    return combined("clip", (a, low, high), see(lambda x, least, most: np.minimum(np.maximum(x, least), most)), False)
 
 
 def dot(a: Any, b: Any) -> Any:

@@ -108,14 +108,6 @@ def matched(x):
     return x
 
 
-def looped_else(x):
-    for i in range(3):
-        x += i
-    else:
-        x = 0
-    return x
-
-
 def two(x, y):
     return x + y
 
@@ -152,7 +144,6 @@ REFUSED: dict[str, Any] = {
     "a function inside": lambda: A.map(inner),
     "global": lambda: A.map(global_),
     "match": lambda: A.map(matched),
-    "the else of a loop": lambda: A.map(looped_else),
     "a call with too few arguments": lambda: A.map(calls_wrong),
     "the step of a range": lambda: A.map(step_of_range),
     "any number of arguments": lambda: A.map(all_of),

@@ -16,6 +16,7 @@ import nessie
 NUMBERS = [1, 2, 3, 5]
 ROWS = [[1, 2, 5, 6], [1, 2], [4]]
 TEN = 10
+INF = float("inf")
 K = 7
 
 
@@ -112,6 +113,100 @@ def half(z):
     return z / 2 if z > 0 else z
 
 
+# Else of loops --------------------------------------------------------------------------------------
+
+
+def found_or_not(x):
+    for i in range(4):
+        if i * i == x:
+            break
+    else:
+        return -1
+    return i
+
+
+def else_sets_names(x):
+    k = 0
+    for i in range(x):
+        if i == 2:
+            break
+        last = i
+    else:
+        k = last + 10
+    return k
+
+
+def else_without_a_break(x):
+    total = 0
+    for i in range(x):
+        total += i
+    else:
+        total *= 2
+    return total
+
+
+def else_of_while(x):
+    n = x
+    while n < 20:
+        n = n * 2 + 1
+        if n % 7 == 0:
+            break
+    else:
+        n = -n
+    return n
+
+
+def is_prime(n):
+    count = 0
+    for p in range(2, n + 1):
+        for d in range(2, p):
+            if p % d == 0:
+                break
+        else:
+            count += 1
+            if count > 2:
+                break
+            continue
+        count += 0
+    else:
+        count += 100
+    return count
+
+
+def a_return_in_an_else(x):
+    for i in range(3):
+        for j in range(i):
+            if j == x:
+                break
+        else:
+            if i == 2:
+                return 5 + x
+    return i * 10
+
+
+def else_of_a_tuple(x):
+    for y in (x, x + 1):
+        x += y
+    else:
+        x = -x
+    return x
+
+
+# Comparisons ----------------------------------------------------------------------------------------
+
+
+def ints_beside_floats(x):
+    big = 2 ** 53 + x
+    f = 2.0 ** 53
+    return big == f, big != f, big < f, big <= f + 2, f < big, f >= big, x > 1.5, 2.0 <= x, x == 3.0, -x < -2.5
+
+
+def least_and_greatest(x):
+    nan = INF - INF
+    y = x / 2
+    return max(nan, y), max(y, nan), min(y, nan, 1.25), min(nan, y), max(y, 1.0, 2.0), min(0.0, -0.0), max(x, 2)
+
+
 # Names of comprehensions ----------------------------------------------------------------------------
 
 
@@ -187,7 +282,8 @@ def of_and_and_or(n):
 OF_NUMBERS = [the_target_had_a_value, the_target_is_new, a_target_that_changes, targets_of_two_loops, set_on_one_path,
               an_inner_target_of_another_round, set_by_while, the_rounds_are_constant, a_target_within_a_branch,
               wider_at_each_round, a_local_name_of_outside, no_parameters, a_pair_of_a_recursion, a_recursion_in_a_loop,
-              a_recursion_first, even, of_and_and_or]
+              a_recursion_first, even, of_and_and_or, found_or_not, else_sets_names, else_without_a_break, else_of_while,
+              is_prime, a_return_in_an_else, else_of_a_tuple, ints_beside_floats]
 OF_ROWS = [an_element, comprehensions_in_both_branches, a_captured_name_in_a_comprehension]
 
 
@@ -195,6 +291,34 @@ OF_ROWS = [an_element, comprehensions_in_both_branches, a_captured_name_in_a_com
 @pytest.mark.parametrize("target", ["cpu", "reference"])
 def test_a_body_of_numbers(body: Callable[..., Any], target: str) -> None:
     assert nessie.array(NUMBERS).map(body).evaluate(target).tolist() == [body(x) for x in NUMBERS]
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_min_and_max_of_numbers_are_pythons_where_one_is_nan(target: str) -> None:
+    """Only where there is one: rows have no order in which NaN would be met."""
+    found = nessie.array(NUMBERS).map(least_and_greatest).evaluate(target).tolist()
+    assert repr(found) == repr([least_and_greatest(x) for x in NUMBERS])
+    a = nessie.array([np.nan, 1.0, 2.0])
+    assert repr(a.stencil([0, 1], 0.0, lambda v: max(v)).evaluate(target).tolist()) == "[nan, 2.0, 0.0]"
+    assert repr(a.stencil([-1, 0], 0.0, lambda v: max(v)).evaluate(target).tolist()) == "[0.0, nan, 2.0]"
+    assert repr(a.stencil([0, -1], 0.0, lambda v: max(v)).evaluate(target).tolist()) == "[0.0, 1.0, 2.0]"
+    assert repr(a.stencil([0, -1], 0.0, lambda v: np.max(v)).evaluate(target).tolist()) == "[0.0, nan, 2.0]"
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_ints_are_compared_with_floats_without_rounding(target: str) -> None:
+    ints = [2**53 + 1, 2**53, -2**53 - 1, 2**63 - 1, -2**63, 2**62 + 2**9, 5, -1, 2**40 + 3]
+    floats = [2.0**53, 2.0**53 + 2, -2.0**53, 2.0**63, -2.0**63, 2.0**62, 5.5, -1 + 1e-16, 2.0**40 + 3, INF, -INF,
+              float("nan"), 1e300]
+    pairs = [(i, f) for i in ints for f in floats]
+    found = nessie.array([i for i, _ in pairs]).combine([f for _, f in pairs], all_comparisons).evaluate(target)
+    assert found.tolist() == [all_comparisons(i, f) for i, f in pairs]
+    rounded = nessie.array(ints) == np.array([2.0**53] * len(ints))         # as NumPy has it
+    assert rounded.evaluate(target).tolist() == (np.array(ints) == 2.0**53).tolist()
+
+
+def all_comparisons(i, f):
+    return i == f, i != f, i < f, i <= f, i > f, i >= f, f < i, f >= i
 
 
 @pytest.mark.parametrize("body", OF_ROWS, ids=lambda body: body.__name__)

@@ -5,6 +5,7 @@
     outside         what a function sees outside of itself
     trees           NESL's trees, with their kinds
     known           Python's and NumPy's functions that NESL has
+    numbers         comparisons of ints with floats, the least and the greatest of some
     expressions     expressions
     reductions      reductions and scans, by a name or by a function
     sequences       what is done with sequences: comprehensions, sums, methods

@@ -6,12 +6,12 @@ import builtins
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from nessie.arrays.bodies import known, outside
+from nessie.arrays.bodies import known, numbers, outside
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, Unknown, is_number, joined, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, static
 from nessie.arrays.bodies.source import root
@@ -28,6 +28,7 @@ OF_BITS: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", as
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "/=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 MOST_INT = 2 ** 63
+GREATEST = (builtins.max, np.max)
 SMALL_POWER = 64            # up to which a constant power is products
 CANNOT = "numbers, tuples, conditionals, loops, elements of sequences and calls of functions of these can"
 
@@ -304,6 +305,8 @@ class Expressions:
         kind = joined(a.kind, b.kind)
         if kind is None or not is_number(kind):
             self.refuse(node, f"{shown(a.kind)} cannot be compared with {shown(b.kind)}", hint="numbers can")
+        if {a.kind, b.kind} == {INT, FLOAT}:
+            return numbers.compared(COMPARISONS[type(op)], a, b, self.fresh, self.span(node))
         kind = INT if kind == BOOL else kind
         return binary(COMPARISONS[type(op)], become(a, kind, self.fresh), become(b, kind, self.fresh), self.span(node))
 
@@ -420,7 +423,7 @@ class Expressions:
             case builtins.divmod, [a, b]:
                 return self.items([self.arithmetic(node, op, a, b) for op in (ast.FloorDiv(), ast.Mod())])
             case builtins.min | builtins.max, [_, _, *_]:
-                return self.extreme(node, "min" if function is min else "max", given)
+                return self.extreme(node, function, given)
             case np.invert, [one]:
                 return self.inverted(node, one)
             case np.where, [test, a, b]:
@@ -437,15 +440,14 @@ class Expressions:
         exp = compute([self.convert(self.numeric(one, node), takes, node) for one in given], self.fresh)
         return Made(at(exp, self.span(node)), gives)
 
-    def extreme(self, node: ast.AST, op: str, given: list[Made]) -> Made:
-        result = self.numeric(given[0], node)
-        for one in given[1:]:
-            made = self.numeric(one, node)
-            kind = joined(result.kind, made.kind)
-            assert kind is not None
-            result = Made(call(op, become(result, kind, self.fresh), become(made, kind, self.fresh),
-                               span=self.span(node)), kind)
-        return result
+    def extreme(self, node: ast.AST, function: Any, given: list[Made]) -> Made:
+        """The least or the greatest of these: Python's, or NumPy's, where NaN is beyond all numbers."""
+        made = [self.numeric(one, node) for one in given]
+        kind = FLOAT if any([one.kind == FLOAT for one in made]) else INT
+        exps, op = [become(one, kind, self.fresh) for one in made], "max" if function in GREATEST else "min"
+        if kind == FLOAT and function in (builtins.min, builtins.max):
+            return Made(numbers.extreme(op, exps, self.fresh, self.span(node)), kind)
+        return Made(reduce(lambda a, b: call(op, a, b, span=self.span(node)), exps), kind)
 
     def call_of_body(self, node: ast.Call, function: Seen, env: Env) -> Made:
         """A call of another Python function."""

@@ -24,6 +24,10 @@ def named(function: str) -> Row:
     return lambda xs, fresh: call(function, *xs)
 
 
+def of_operator(op: str) -> Row:
+    return lambda xs, fresh: binary(op, *xs)
+
+
 def of_names(body: Callable[..., syntax.Exp]) -> Row:
     """The body of the arguments by names."""
     def row(xs: list[syntax.Exp], fresh: Fresh) -> syntax.Exp:
@@ -187,6 +191,10 @@ SAME: dict[Any, tuple[Row, Row]] = {        # of ints, to ints; and of floats, t
     np.power: (of_names(lambda x, y: binary("^", x, y)), named("_pow")),
 }
 SAME[abs] = SAME[np.abs]
+COMPARED: dict[Any, Row] = {                # of ints, or of floats. Where Python compares an int with a float, NumPy rounds.
+    getattr(np, function): of_operator(op) for function, op in {
+        "equal": "==", "not_equal": "/=", "less": "<", "less_equal": "<=", "greater": ">",
+        "greater_equal": ">="}.items()}
 COUNTS: Mapping[Any, int] = dict.fromkeys((math.pow, math.hypot, math.atan2, math.copysign, math.fmod), 2)
 
 
@@ -199,6 +207,8 @@ def row_of(function: Any, kinds: Sequence[Kind]) -> tuple[Row, str, str] | None:
             return TO_BOOL[function], FLOAT, BOOL
         if function in TO_INT:
             return TO_INT[function], FLOAT, INT
+        if function in COMPARED:
+            return COMPARED[function], FLOAT if FLOAT in kinds else INT, BOOL
         if function in SAME:
             of_ints, of_floats = SAME[function]
             return (of_floats, FLOAT, FLOAT) if FLOAT in kinds else (of_ints, INT, INT)

@@ -2,13 +2,15 @@
 
 A loop is a function of what it changes. The kinds of that are those that it begins with, widened until they hold in
 every round. A `return` in a loop sets a flag, ends the loop, and is done behind it. What a loop sets and had no value
-before is part of that, too, if it is read behind the loop or in another round: beside it is whether it has a value.
+before is part of that, too, if it is read behind the loop or in another round: beside it is whether it has a value. A
+`break` in a loop that has an `else` sets a flag: the `else` is a branch behind the loop, where that is not set.
 """
 from __future__ import annotations
 
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import field
 
 from nessie.arrays.bodies.expressions import Env, Unset, Unsure, Value, Window
@@ -23,6 +25,7 @@ from nessie.syntax import nodes as syntax
 After = Callable[[Env], Made]
 ROUNDS = 8              # of widening, until a loop's kinds are given up
 DONE, RESULT = "#done", "#result"           # what a return in a loop sets: no names of Python
+BROKEN = "#broken"                          # what a break in a loop with an else sets
 HAS = "#has "                               # before a name: has it a value?
 
 
@@ -37,6 +40,7 @@ class Loop:
 class Rounds:
     """A loop whose function is made.
 
+    has_else            has it an else? `node` is without it
     body, test, begin   its statements; goes it on? what is known when a round begins
     steps, own          what counts, and the next of it; what else the loop itself holds
     env, free           what is known around it, and of that, what its function is given and does not change
@@ -46,6 +50,7 @@ class Rounds:
     unknown             why the last round was not translated to its end
     """
     node: ast.For | ast.While
+    has_else: bool
     function: str
     body: list[ast.stmt]
     test: Callable[[Env], syntax.Exp]
@@ -65,6 +70,9 @@ class Loops(Sequences):
     """Translates loops."""
 
     def statements(self, statements: Sequence[ast.stmt], env: Env, after: After, loop: Loop | None) -> Made:
+        raise NotImplementedError           # nessie.arrays.bodies.statements
+
+    def branch(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:
         raise NotImplementedError           # nessie.arrays.bodies.statements
 
     def counted(self, node: ast.For, env: Env, then: After, loop: Loop | None) -> Made:
@@ -104,7 +112,7 @@ class Loops(Sequences):
             self.refuse(node, "a loop over a tuple, or over a stencil's neighbours, goes through all of it",
                         hint="break, continue and return are for loops over ranges and sequences")
         if not items:
-            return then(env)
+            return self.statements(node.orelse, env, then, loop)
         return self.statements(node.body, {**env, **self.bound_to(node.target, items[:1])},
                                lambda env: self.unrolled(node, items[1:], env, then, loop), loop)
 
@@ -145,13 +153,16 @@ class Loops(Sequences):
                test: Callable[[Env], syntax.Exp], begin: Callable[[Env], Env],
                steps: dict[str, Callable[[Env], Made]], own: Env, surely: bool) -> Made:
         """The function of a loop, its first call, and what follows it. `surely`: it has a round."""
+        orelse, node = node.orelse, without_else(node)
         values, set_here, used = spread(env), set_in([node]), names_in(node) | set(own)
         state = {n: made for n, made in values.items() if n in steps or
                  (name_in(n) in set_here and not isinstance(env[name_in(n)], Window))}
         if any([isinstance(part, ast.Return) for part in walk_all(body)]):
             state |= {DONE: Made(syntax.Bool(False), BOOL)}
+        if orelse:
+            state |= {BROKEN: Made(syntax.Bool(False), BOOL)}
         rounds = Rounds(
-            node, self.module.fresh("loop"), body, test, begin, steps, own, env,
+            node, bool(orelse), self.module.fresh("loop"), body, test, begin, steps, own, env,
             free={n: made for n, made in values.items() if name_in(n) in used - set_here - set(steps)},
             kinds={n: made.kind for n, made in state.items()},
             kept={n for n in set_here if n not in state and self.is_read_outside(n, node)})
@@ -170,13 +181,25 @@ class Loops(Sequences):
         bound = [self.fresh(n.strip("#")) for n in names]
         ended = dict(zip(names, bound))
         behind = {n: value for n, value in env.items() if n not in {*steps, *own, *set_here}}
-        behind |= gathered({n: Made(name(ended[n]), kind) for n, kind in kinds.items() if n not in (*steps, DONE)
+        behind |= gathered({n: Made(name(ended[n]), kind) for n, kind in kinds.items() if n not in (*steps, DONE, BROKEN)
                             and not (surely and n.startswith(HAS) and n not in state)})
-        rest = then(behind)
+        rest = self.otherwise(node, orelse, name(ended[BROKEN]), behind, then, loop) if orelse else then(behind)
         if result:
             given = self.returned(Made(name(ended[RESULT]), result[0]), env, loop)
             rest = self.conditional(node, name(ended[DONE]), given, rest)
         return Made(let(bound, started, rest.exp), rest.kind)
+
+    def otherwise(self, node: ast.stmt, orelse: list[ast.stmt], broken: syntax.Exp, env: Env, then: After,
+                  loop: Loop | None) -> Made:
+        """The else of a loop, if no break has ended that, and what follows."""
+        branch = ast.If(ast.Name(BROKEN, ast.Load()), [ast.Pass()], orelse)
+        for made in (branch, branch.test):
+            ast.copy_location(made, node)
+        around = {n: value for n, value in env.items() if n == BROKEN}          # of a loop around this
+
+        def afterwards(env: Env) -> Made:
+            return then({**{n: value for n, value in env.items() if n != BROKEN}, **around})
+        return self.branch(branch, {**env, BROKEN: Made(broken, BOOL)}, loop, afterwards)
 
     def is_read_outside(self, of: str, node: ast.AST) -> bool:
         """Does the function read the name in another place than in this loop?"""
@@ -234,6 +257,9 @@ class Loops(Sequences):
         def end(env: Env) -> Made:
             return Made(together(state(env, {})), gives)
 
+        def broken(env: Env) -> Made:
+            return end({**env, BROKEN: Made(syntax.Bool(True), BOOL)} if loop.has_else else env)
+
         def returned(made: Made, env: Env) -> Made:
             kind = joined(result[0], made.kind) if result else made.kind
             if kind is None:
@@ -247,7 +273,7 @@ class Loops(Sequences):
         made = end(inner)
         try:
             test = loop.test(inner)
-            made = self.statements(loop.body, loop.begin(inner), again, Loop(again, end))
+            made = self.statements(loop.body, loop.begin(inner), again, Loop(again, broken))
         except Unknown as unknown:          # this is translated again; what is known goes on
             loop.unknown = unknown
         finally:
@@ -341,6 +367,12 @@ def is_before(start: syntax.Exp, stop: syntax.Exp, step: int) -> bool:
         (stop.value - start.value) * step > 0
 
 
+def without_else(node: ast.For | ast.While) -> ast.For | ast.While:
+    bare = copy(node)
+    bare.orelse = []
+    return bare
+
+
 def leaves(statements: Sequence[ast.stmt]) -> bool:
     """May these leave the function, or the loop that they are in?"""
     for statement in statements:
@@ -349,7 +381,8 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
                 return True
             case ast.If() if leaves(statement.body) or leaves(statement.orelse):
                 return True
-            case ast.For() | ast.While() if any([isinstance(part, ast.Return) for part in walk_all(statement.body)]):
+            case ast.For() | ast.While() if leaves(statement.orelse) or any(
+                    [isinstance(part, ast.Return) for part in walk_all(statement.body)]):
                 return True
     return False
 

@@ -206,17 +206,18 @@ class Sequences(Expressions):
             return self.sorted(node, self.sequence(node.args[0], env))
         if reduced and len(node.args) == 1:
             if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
-                return self.of_few(node, reduced, list(window.neighbours.values()))
+                return self.of_few(node, function, list(window.neighbours.values()))
             made = self.value(node.args[0], env)
             if isinstance(made.kind, Items):
-                return self.of_few(node, reduced, [item(made, k, self.fresh) for k in range(len(made.kind.items))])
+                return self.of_few(node, function, [item(made, k, self.fresh) for k in range(len(made.kind.items))])
             return self.reduced(node, reduced, made)
         return None
 
-    def of_few(self, node: ast.Call, how: str, given: list[Made]) -> Made:
+    def of_few(self, node: ast.Call, function: Any, given: list[Made]) -> Made:
         """A reduction of a tuple or of a stencil's neighbours."""
+        how = BY_FUNCTION[function]
         if how in ("min", "max"):
-            return self.extreme(node, how, given)
+            return self.extreme(node, function, given)
         if how in ("any", "all"):
             result: syntax.Exp | None = syntax.Bool(how == "all") if not given else None
             for made in reversed(given):

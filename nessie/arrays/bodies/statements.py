@@ -64,9 +64,9 @@ class Statements(Loops):
                 return self.assigned_to(first.target, new, env, then)
             case ast.If():
                 return self.branch(first, env, loop, then)
-            case ast.For(orelse=[]):
+            case ast.For():
                 return self.counted(first, env, then, loop)
-            case ast.While(orelse=[]):
+            case ast.While():
                 return self.repeated(first, first.test, first.body, env, then, loop)
         self.refuse(first, self.refusal(first), hint="assignments, if, while, for and return can be in a body")
 
@@ -78,8 +78,6 @@ class Statements(Loops):
                 return "yield cannot be in a body"
             case ast.Expr():
                 return "an expression whose value nobody takes does nothing in a body"
-            case ast.For() | ast.While():
-                return "a loop has no else in a body"
             case ast.AugAssign(target=ast.Name(id=changed)):
                 return f"{changed} has no value yet"
             case ast.Assign() | ast.AugAssign() | ast.Delete():
