@@ -29,7 +29,7 @@ PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features"
 FUNCTION = re.compile(r"^define [^\n]*?@([\w.]+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"@([\w.]+)")
 BEST, QUICK = 3, 0            # efforts at making code
-EDITION = 2                   # of what is made of a text before LLVM reads it: kept code of another is not used
+EDITION = 3                   # of what is made of a text before LLVM reads it: kept code of another is not used
 
 _LOCK = across_forks(Lock())
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped

@@ -21,6 +21,7 @@ def with_fast_remainders(text: str, features: frozenset[str]) -> str:
     if "fma" not in features:
         return text
     letter, doubles = next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), ("", 0))
+    variants = []
     for name, type_, short, limit in FUNCTIONS:
         declared = f"declare {type_} @{name}({type_}, {type_}) {PURE}"
         if declared not in text:
@@ -29,6 +30,7 @@ def with_fast_remainders(text: str, features: frozenset[str]) -> str:
         variant = ""
         made = ""
         if letter:
+            variants.append(f"ptr @lanes_{name}")
             variant = f' "vector-function-abi-variant"="_ZGV{letter}N{lanes}vv_fast_{name}(lanes_{name})"'
             made = of_lanes(name, type_, short, limit, lanes)
         text = text.replace(f"call {type_} @{name}(", f"call {type_} @fast_{name}(")
@@ -37,6 +39,10 @@ def with_fast_remainders(text: str, features: frozenset[str]) -> str:
         text += "".join([f"{line}\n" for line in declarations(type_, short, lanes) if line not in text])
         if doubles == WIDE:
             text = text.replace("{ nounwind }", '{ nounwind "prefer-vector-width"="512" }')
+    if variants:                        # nobody calls them before loops are vectorised
+        text += f"""\
+@llvm.compiler.used = appending global [{len(variants)} x ptr] [{', '.join(variants)}], section "llvm.metadata"
+"""
     return text
 
 
