@@ -66,7 +66,8 @@ def interiors(notes: Sequence[InteriorExplained]) -> Doc:
 
 def interior(note: InteriorExplained) -> Iterator[str]:
     yield f"  {excerpt(note.place)}  {place_text(note.place)}".rstrip()
-    axes = ["rows", "elements"] if len(note.ranges) > 1 else ["elements"]
+    outer = len(note.ranges) - 1
+    axes = [*(["rows"] if outer == 1 else [f"axis {number + 1}" for number in range(outer)]), "elements"]
     for axis, (low, high) in zip(axes, note.ranges, strict=True):
         yield f"    {axis} from {low} to before {high}"
     decisions = [[decision, f"is {inside}"] for decision, inside in note.dropped]

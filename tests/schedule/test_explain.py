@@ -439,3 +439,15 @@ def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture
     words = ["nesl_examples/norm2.nesl", "-e", "norm2", "--machine"]
     assert explained(capsys, *words, str(path))["machine"] == "measured"
     assert explained(capsys, *words, "h200")["machine"] == "h200"
+
+
+GEMM = """function gemm(m, n, k, a, b, c) : (int, int, int, [float], [float], [float]) -> [[float]] =
+  {{sum({a[i * k + l] * b[l * n + j] : l in [0:k]}) + c[i * n + j] : j in [0:n]} : i in [0:m]};"""
+
+
+def test_an_interior_may_have_many_axes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "gemm.nesl"
+    path.write_text(GEMM)
+    assert main(["explain", str(path), "-e", "gemm"]) == 0
+    shown = capsys.readouterr().out
+    assert "    axis 1 from 0 to before m\n    axis 2 from 0 to before n_4\n    elements from 0 - i1 * k" in shown
