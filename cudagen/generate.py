@@ -27,13 +27,14 @@ from nessie.cudagen.skeletons.apart.functions import thread_function
 from nessie.cudagen.skeletons.apart.kernels import thread_kernel
 from nessie.cudagen.skeletons.apart.plan import plan_apart
 from nessie.cudagen.skeletons.cpu.order import plan_order
-from nessie.cudagen.skeletons.cpu.products import plan_products, products_of
+from nessie.cudagen.skeletons.cpu.products import plan_products
 from nessie.cudagen.skeletons.cpu.tiles import is_tiled, plan_tiles
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.cudagen.skeletons.mapped.walk import plan_mapped
 from nessie.cudagen.skeletons.owners.walk import plan_owners
+from nessie.cudagen.skeletons.products.staged import plan_staged
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings.kernels import in_threads
 from nessie.lambda_cu.mappings.owners import by_owners, in_one_sweep
@@ -128,9 +129,7 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
             walk = walk_of(kernel, program)
             if is_tiled(walk):
                 return plan_tiles(walk, tables, width)
-            made = plan_walk(walk, tables, width, alone=True)
-            products = products_of(walk)
-            return made if products is None else plan_products(walk, tables, width, products, made)
+            return plan_products(walk, tables, width, plan_walk(walk, tables, width, alone=True))
         case "cuda" if by_owners(kernel):
             return plan_owners(kernel, program, tables)
         case "cuda" if in_threads(kernel):
@@ -138,7 +137,9 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
         case "cuda" if orders:
             return plan_cuda_order(kernel, program, tables, width)
         case "cuda":
-            return plan_cuda(walk_of(kernel, program), tables, width)
+            walk = walk_of(kernel, program)
+            made = plan_cuda(walk, tables, width)
+            return made if kernel.by is not None else plan_staged(walk, tables, made)
     raise ValueError(target)
 
 

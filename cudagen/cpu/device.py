@@ -208,9 +208,8 @@ class CpuLauncher(Launcher):
     """Words are what parameters hold, as bits; an array's is its address."""
 
     def __init__(self, plan: Plan, unbounded: bool, recursive: bool, alone: CpuLauncher | None) -> None:
-        super().__init__(plan)
-        self.recursive, self.alone = recursive, alone
-        self.alone_chunks = None if plan.alone is None else size_function(plan.alone.chunks, self.slots)
+        super().__init__(plan, alone)
+        self.recursive = recursive
         self.packers = [PACKERS[p.base] if p.size is None else None for p in plan.parameters]
         self.cells = ctypes.c_int64 * max(1, plan.cells)
         self.inline = 0 if unbounded else FEW   # so many chunks run in the caller's thread

@@ -68,8 +68,11 @@ class Gpu(Launches):
 
     def __init__(self, built: GpuProgram, driver: Driver, limit: int | None = None) -> None:
         self.built = built
-        super().__init__(self.built.program, {plan.name: GpuLauncher(plan, self.built.formats, self.built.failing)
-                                              for plan in self.built.plans})
+        launchers = dict[str, Launcher]()
+        for plan in reversed(built.plans):          # what does the same stands behind
+            alone = None if plan.alone is None else launchers[plan.alone.plan]
+            launchers[plan.name] = GpuLauncher(plan, built.formats, built.failing, alone)
+        super().__init__(built.program, launchers)
         self.driver, self.costs = driver, driver.costs
         self.functions = driver.load(self.built.text, tuple(self.built.formats)) if self.built.formats else {}
         self.interrupt_address, word = driver.interrupt_word()
@@ -198,8 +201,9 @@ class GpuLauncher(Launcher):
     """Words are what parameters hold, numbers of Python's; an array's is its address. `zeroed`: the buffers, of all
     phases, that are 0 at first and no results: they are taken, and filled, at once. `kept`: the kept ones."""
 
-    def __init__(self, plan: Plan, formats: Mapping[str, str], failing: frozenset[str]) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, formats: Mapping[str, str], failing: frozenset[str],
+                 alone: Launcher | None = None) -> None:
+        super().__init__(plan, alone)
         self.zeroed, self.kept = list[Taken](), list[Taken]()
         self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
         lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
@@ -225,6 +229,8 @@ class GpuLauncher(Launcher):
 
     def launch(self, device: Gpu, arguments: Sequence[Any], spare: Container[int]) -> tuple[list[Any], int]:
         words = [a.buffer.address if isinstance(a, Array) else ord(a) if isinstance(a, str) else a for a in arguments]
+        if self.alone is not None and self.alone_chunks is not None and self.alone_chunks(words, ()) <= 1:
+            return self.alone.launch(device, arguments, spare)
         words += device.shared
         words += self.taken
         if self.plan.cells:                     # it overwrites what stands there: others' last elements are read alone

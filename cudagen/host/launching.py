@@ -92,13 +92,15 @@ class Taken:
 
 class Launcher:
     """A plan, prepared. Of a launch's words the first are the kernel's parameters, then come `cells`, `errors`,
-    `interrupt`, the number of workers, `tickets`, and the epoch."""
+    `interrupt`, the number of workers, `tickets`, and the epoch. `alone` does the same where `alone_chunks` is 1 at
+    most."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, alone: Launcher | None = None) -> None:
+        self.plan, self.alone = plan, alone
         self.slots: dict[str, int] = {}
         for name in (*(p.name for p in plan.parameters), "cells", "errors", "interrupt", WORKERS, TICKETS, EPOCH):
             self.slot(name)
+        self.alone_chunks = None if plan.alone is None else size_function(plan.alone.chunks, self.slots)
         self.elements = size_function(plan.elements, self.slots)
         self.returned = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
         self.replacing = replacing(plan)

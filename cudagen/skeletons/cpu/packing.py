@@ -7,67 +7,37 @@ that has fewer members has its last one again. Failures are those of the first s
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
-from functools import reduce
 
 from nessie.base.records import dataclass
-from nessie.cudagen.kernels.code import Code, Value, integer, op
-from nessie.cudagen.kernels.thunks import scalar
+from nessie.cudagen.kernels.code import Code, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import Buffer
 from nessie.cudagen.skeletons.chunks import each_chunk
 from nessie.cudagen.skeletons.cpu.lanes import LANES
 from nessie.cudagen.skeletons.cpu.tiles import count_of, loop
-from nessie.cudagen.skeletons.elements import number_at
 from nessie.cudagen.skeletons.kernel import Kernel, size_exp
-from nessie.cudagen.skeletons.states import State
+from nessie.cudagen.skeletons.products.sides import (
+    Group,
+    Product,
+    across,
+    given,
+    group_count,
+    indices_of,
+    members,
+    members_in,
+    product_exp,
+    there,
+)
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.spaces.sides import Sides
-from nessie.lambda_cu.spaces.strides import Stride, reads
 
 PLACES = 64                     # elements of all members that are a chunk, where it goes by places
-
-
-@dataclass(frozen=True)
-class Product:
-    """A SEG_REDUCE of the walk. `names`: the arrays that its sides are packed in."""
-    state: State
-    thunk: ir.Thunk
-    sides: Sides
-    rows: Mapping[str, str]
-    columns: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Members of one side that go together: `count` of `size` in all, whose indices are those of the outer axes from
-    `first` on, of as many as there are `axes`."""
-    use: str
-    count: int
-    first: int
-    axes: tuple[ir.Size, ...]
-
-
-def members(kernel: Kernel, group: Group) -> loops.Exp:
-    return product_exp([size_exp(kernel, size) for size in group.axes])
-
-
-def product_exp(sizes: Sequence[loops.Exp]) -> loops.Exp:
-    return reduce(lambda a, b: op("*", a, b), sizes)
 
 
 def padded(length: loops.Exp) -> loops.Exp:
     """The length, in whole eights."""
     return op("*", count_of(length, LANES), integer(LANES))
-
-
-def group_count(kernel: Kernel, group: Group) -> loops.Exp:
-    return count_of(members(kernel, group), group.count)
-
-
-def members_in(code: Code, group: Group) -> loops.Exp:
-    return product_exp([code.size(size) for size in group.axes])
 
 
 def packed(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group) -> None:
@@ -103,20 +73,9 @@ class Packing:
     group: Group
     types: dict[str, str] = field(default_factory=dict)
 
-    def side(self, product: Product) -> tuple[Mapping[str, ir.Exp], Mapping[str, str]]:
-        if self.group.use == "rows":
-            return product.sides.rows, product.rows
-        return product.sides.columns, product.columns
-
     @property
     def across(self) -> bool:
-        found: list[Stride] = []
-        for product in self.products:
-            *_, place, _ = parameters = product.thunk.params
-            known = {name: Stride() for name in parameters}
-            known |= {parameters[self.group.first + len(self.group.axes) - 1]: Stride(1, 0), place: Stride(0, 1)}
-            found += [stride for exp in self.side(product)[0].values() for stride in reads(exp, known)]
-        return any(stride.across for stride in found)
+        return across(self.products, self.group)
 
     def chunks(self, members: loops.Exp, length: loops.Exp) -> loops.Exp:
         return count_of(length, PLACES) if self.across else count_of(members, self.group.count)
@@ -156,36 +115,16 @@ class Packing:
     def indices(self, group: loops.Exp, member: loops.Exp) -> list[loops.Exp]:
         """The member's index of each of its axes; the last one's, where the group has fewer."""
         number = op("+", op("*", group, integer(self.group.count)), member)
-        return indices_of(self.code, self.group, op("min", number, op(
-            "-", members_in(self.code, self.group), integer(1))))
+        return indices_of(self.code, self.group, there(self.code, self.group, number))
 
     def keep(self, base: loops.Exp, indices: Sequence[loops.Exp], member: loops.Exp, eight: loops.Exp,
              lane: loops.Exp) -> None:
-        """What the member gives at this lane of these eight. Where other axes are at 0, a failure is the first."""
+        """What the member gives at this lane of these eight."""
         code = self.code
         with code.block() as one:
-            outer: list[loops.Exp] = [integer(0)] * len(self.root.outer)
-            outer[self.group.first:self.group.first + len(indices)] = indices
-            segment = number_at(outer, [code.size(size) for size in self.root.outer])
             place = code.let_int("place", op("+", eight, lane))
-            code.order_index = op("+", op("*", segment, code.size(self.root.length)), place)
             start = op("+", op("+", base, op("*", eight, integer(self.group.count))), op("*", member, integer(LANES)))
-            for product in self.products:
-                code.values.update(zip(product.thunk.params, [Value(exp, "int") for exp in (
-                    *outer, segment, place, code.order_index)], strict=True))
-                side, arrays = self.side(product)
-                for name, exp in side.items():
-                    value = scalar(code, self.kernel.tables, exp)
-                    self.types[arrays[name]] = value.type
-                    code.store(arrays[name], op("+", start, lane), value)
+            for array, value in given(code, self.kernel.tables, self.root, self.products, self.group, indices, place):
+                self.types[array] = value.type
+                code.store(array, op("+", start, lane), value)
         code.statements += one
-
-
-def indices_of(code: Code, group: Group, member: loops.Exp) -> list[loops.Exp]:
-    """The member's index of each of its axes."""
-    rest, found = code.let_int("index", member), list[loops.Exp]()
-    for size in reversed(group.axes[1:]):
-        quotient = code.let_int("axis", op("/", rest, code.size(size)))
-        found.append(code.let_int("axis", op("-", rest, op("*", quotient, code.size(size)))))
-        rest = quotient
-    return [rest, *reversed(found)]

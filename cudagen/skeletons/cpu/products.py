@@ -19,35 +19,35 @@ other walk; so is what would take much more memory than it is given.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 
 from nessie.base.records import dataclass
-from nessie.cudagen.kernels.code import Value, identifier, integer, op
+from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.thunks import Tables, apply
-from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Step, Walk
+from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import Alone
 from nessie.cudagen.skeletons.chunks import each_chunk
 from nessie.cudagen.skeletons.cpu.lanes import LANES
-from nessie.cudagen.skeletons.cpu.packing import (
-    Group,
-    Product,
-    group_count,
-    members,
-    members_in,
-    packed,
-    padded,
-)
+from nessie.cudagen.skeletons.cpu.packing import packed, padded
 from nessie.cudagen.skeletons.cpu.segments import results
 from nessie.cudagen.skeletons.cpu.tiles import count_of, loop, sweep_of
 from nessie.cudagen.skeletons.elements import Sweep, states_of
 from nessie.cudagen.skeletons.kernel import Kernel, items_exp, result_buffers, result_of, size_exp
-from nessie.cudagen.skeletons.states import State, commutative, identity
+from nessie.cudagen.skeletons.products.sides import (
+    Group,
+    Product,
+    components_of,
+    group_count,
+    groups_of,
+    members,
+    members_in,
+    products_of,
+    where_they_pay,
+)
+from nessie.cudagen.skeletons.states import identity
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import arrays_read
-from nessie.lambda_cu.spaces.sides import Sides, sides
 
 ROWS, COLUMNS = 4, 6            # of a group: as many sums as leave some of 32 registers for what they are made of
 BAND = 8                        # groups of rows that are a chunk, each with one of columns
@@ -56,56 +56,25 @@ MORE = 4                        # times as many elements as are given may be pac
 SUMS, TOTALS = "sums", "totals"
 
 
-def products_of(walk: Walk) -> list[Product] | None:
-    """The SEG_REDUCEs of a walk that does nothing else, if each joins what rows and columns give."""
-    if not isinstance(walk.root, ir.Uniform) or len(walk.root.outer) < 2 or walk.prologue:
-        return None
-    states, found = states_of(walk), list[Product]()
-    for step in walk.steps:
-        soac = step.bind.soac
-        if step.place == SEGMENT and isinstance(soac, ir.Map):
-            continue
-        if step.place != ROOT or not isinstance(soac, ir.Reduce) or not commutative(states[step.name]):
-            return None
-        parted = sides(soac.thunk)
-        if parted is None:
-            return None
-        found.append(product_of(step, soac, states[step.name], parted))
-    components = sum(len(product.state.components) for product in found)
-    return found if 0 < components <= ROWS // 2 else None
-
-
-def product_of(step: Step, soac: ir.Reduce, state: State, parted: Sides) -> Product:
-    rows, columns = [{name: f"{step.name}_packed_{use}{number}" for number, name in enumerate(side)}
-                     for use, side in (("rows", parted.rows), ("columns", parted.columns))]
-    return Product(state, soac.thunk, parted, rows, columns)
-
-
-def plan_products(walk: Walk, tables: Tables, width: int, products: Sequence[Product], other: Module) -> Module:
-    """The plan, with its functions; `other`: that of the walk, which does the same where tiles do not pay."""
+def plan_products(walk: Walk, tables: Tables, width: int, other: Module) -> Module:
+    """The plan, with its functions, if the walk does nothing else than registers have room for. `other`: that of the
+    walk, which does the same where tiles do not pay."""
+    products = products_of(walk, ROWS // 2)
+    if products is None:
+        return other
     root = walk.root
     assert isinstance(root, ir.Uniform)
     kernel = Kernel(walk, tables, None, states_of(walk))
-    components = sum(len(product.state.components) for product in products)
-    rows = Group("rows", ROWS // components, 0, root.outer[:-1])
-    columns = Group("columns", COLUMNS, len(root.outer) - 1, root.outer[-1:])
+    rows, columns = groups_of(root, ROWS // components_of(products), COLUMNS)
     packed(kernel, root, products, rows, columns)
     tiles(kernel, root, products, rows, columns)
     made = kernel.module(tuple([result_of(kernel, name) for name in walk.kernel.returns]), items_exp(kernel, root))
-    worth = op("+", integer(1), worth_of(kernel, root, products, rows, columns, width))
-    walked = replace(other.plans[0], name=walk_name(walk.kernel.name))
-    plan = replace(made.plans[0], alone=Alone(walked.name, worth))
-    return Module((*made.functions, *other.functions), (plan, walked))
-
-
-def walk_name(name: str) -> str:
-    """The name of the walk's plan, of the kernel of this name."""
-    return f"{identifier(name)}_walk"
+    return where_they_pay(made, other, worth_of(kernel, root, products, rows, columns, width))
 
 
 def worth_of(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group,
-             width: int) -> loops.Exp:
-    """A size that is positive where tiles pay: of no dimension there is too little, segments have one block, and what
+             width: int) -> list[loops.Exp]:
+    """Sizes that are positive where tiles pay: of no dimension there is too little, segments have one block, and what
     is packed takes not much more memory than what it is made of."""
     length = size_exp(kernel, root.length)
     given = {p.name: p.type for p in kernel.walk.kernel.params}
@@ -113,9 +82,8 @@ def worth_of(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows
     sizes = [size_exp(kernel, type_.size) for name in sorted(arrays) if isinstance(type_ := given[name], ir.Array)]
     taken = op("*", length, op("+", members(kernel, rows), members(kernel, columns)))
     room = op("+", op("*", reduce(lambda a, b: op("+", a, b), sizes), integer(MORE)), integer(ROOM))
-    enough = [op("/", members(kernel, rows), integer(ROWS)), op("/", members(kernel, columns), integer(COLUMNS)),
-              op("/", length, integer(2 * LANES)), op("-", integer(width + 1), length), op("-", room, taken)]
-    return op("max", integer(0), reduce(lambda a, b: op("min", a, b), enough))
+    return [op("/", members(kernel, rows), integer(ROWS)), op("/", members(kernel, columns), integer(COLUMNS)),
+            op("/", length, integer(2 * LANES)), op("-", integer(width + 1), length), op("-", room, taken)]
 
 
 # Tiles ------------------------------------------------------------------------------------------

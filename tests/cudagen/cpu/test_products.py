@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from built import cpu_device
 from kernel_runs import program_of, run_plan
+from product_kernels import CHECKED, PRODUCT, TERM, given, kernel, reduction
 from test_cpu import launch
 from test_row_sums import cpu_sum
 
@@ -17,8 +18,7 @@ from nessie.cudagen.generate import CHUNK, generate
 from nessie.cudagen.host.device import INDEX_BITS, NO_FAILURE
 from nessie.cudagen.kernels.walk import walk_of
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.skeletons.cpu.products import products_of
-from nessie.lambda_cu import nodes as ir
+from nessie.cudagen.skeletons.products.sides import products_of
 from nessie.lambda_cu.text.parser import parse_kernel
 
 SHAPES = [(0, 3, 20), (3, 0, 20), (4, 6, 0), (1, 1, 40), (4, 6, 16), (4, 6, 15), (5, 7, 17), (9, 13, 100), (37, 50, 64),
@@ -30,32 +30,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
-def kernel(body: str, base: str = "float") -> ir.Kernel:
-    """Of a matrix `a` of m rows of k elements, and one, `b`, of k rows of n, over all rows and columns: `c` in all."""
-    return parse_kernel("kernel K (m : int, n : int, k : int, c : int, e : int, p : int, q : int, "
-                        f"a : [{base}; p], b : [{base}; q]) {{ {body} }}")
-
-
-def reduction(name: str, value: str, identity: str = "0.0", operator: str = "x + y", space: str = "c = m * n") -> str:
-    return (f"let {name} = SEG_REDUCE {{ (i1, i2, s, j, i) => {value} using a, b, k, n, m, q }} ({identity}) "
-            f"{{ (x, y) => {operator} }} uniform({space}, k, e)\n")
-
-
-TERM = "a[i1 * k + j] * b[j * n + i2]"
-PRODUCT = kernel(reduction("sums", TERM) + "return (sums)")
-CHECKED = kernel(reduction("sums", """
-    let (start, length) = if j < k - 1 then (j * n, n) else (j * n, n) in
-    let y = if i2 < length and b[start + i2] < 1.0 then b[start + i2] else fail s1 : float in
-    (if a[i1 * k + j] < 1.0 then a[i1 * k + j] else fail s2 : float) * y""") + "return (sums)")
 TWO = kernel(reduction("sums", "let d = a[i1 * k + j] - b[i2 * k + j] in d * d") + reduction(
     "most", "if a[i1 * k + j] < b[i2 * k + j] then b[i2 * k + j] else a[i1 * k + j]", "0.0", "max(x, y)") + """
     let halves = MAP { s => sums[s] / 2.0 using sums } (c)
     return (sums, most, halves)""")
-
-
-def given(m: int, n: int, k: int) -> list[object]:
-    random = np.random.default_rng((m, n, k))
-    return [m, n, k, m * n, m * n * k, m * k, k * n, random.random(m * k), random.random(k * n)]
 
 
 @pytest.mark.parametrize("m, n, k", SHAPES)
@@ -102,7 +80,7 @@ def test_two_at_once_of_any_values(m: int, n: int, k: int) -> None:
 def test_any_operator_that_commutes(base: str, identity: str, operator: str, join: Callable[[Any, Any], Any]) -> None:
     value = TERM if base == "int" else "a[i1 * k + j] /= b[j * n + i2]"
     found = kernel(reduction("them", value, identity, operator) + "return (them)", base)
-    assert products_of(walk_of(found, program_of(found)))
+    assert products_of(walk_of(found, program_of(found)), 2)
     m, n, k = 9, 14, 33
     random = np.random.default_rng(1)
     a, b = [random.integers(-2, 2, size) if base == "int" else random.random(size) < 0.1 for size in ((m, k), (k, n))]
@@ -122,7 +100,7 @@ def test_rows_are_all_axes_but_the_last() -> None:
     d, n, k = 7, 9, 21
     arguments = given(3 * d, n, k)
     a, b = arguments[7].reshape(3 * d, k), arguments[8].reshape(k, n)
-    assert products_of(walk_of(found, program_of(found)))
+    assert products_of(walk_of(found, program_of(found)), 2)
     (sums,), _ = launch(cpu_device(program_of(found), 2, CHUNK), "K", [d, *arguments[1:]])
     assert sums == [cpu_sum((row * column).tolist(), CHUNK) for row in a for column in b.T]
 
@@ -137,12 +115,12 @@ def test_rows_are_all_axes_but_the_last() -> None:
     ("if i1 < i2 then a[i1 * k + j] * b[j * n + i2] else 0.0", False)])
 def test_which_walks_join_two_sides(value: str, is_product: bool) -> None:
     found = kernel(reduction("sums", value) + "return (sums)")
-    assert bool(products_of(walk_of(found, program_of(found)))) == is_product
+    assert bool(products_of(walk_of(found, program_of(found)), 2)) == is_product
 
 
 def test_what_does_not_commute_goes_in_order() -> None:
     found = kernel(reduction("sums", TERM, "0.0", "x + y - x * y * x") + "return (sums)")
-    assert products_of(walk_of(found, program_of(found))) is None
+    assert products_of(walk_of(found, program_of(found)), 2) is None
 
 
 def test_little_is_left_to_the_other_walk() -> None:

@@ -1,0 +1,272 @@
+"""Products by tiles in shared memory, on cudasim: elements, their order and failures; what moves; no races."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, reduce
+from operator import add, and_, mul, or_
+from typing import Any
+
+import numpy as np
+import pytest
+from built import counting_device, gpu_code, gpu_device
+from kernel_runs import program_of
+from product_kernels import BATCHED, BOTH, CHECKED, GEMM, PRODUCT, TERM, given, kernel, reduction
+from taped import ADDRESSES, THREADS, Watched, planted, tape
+from test_cubins import ARCHITECTURES, NVRTC
+from test_gpu import launch
+from test_races import Kernels, watched
+
+from nessie.cudagen.cuda.cudasim import compiler
+from nessie.cudagen.cuda.cudasim.counting import Access
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.cuda.link import GpuProgram
+from nessie.cudagen.cuda.nvidia.compiler import assembled
+from nessie.cudagen.generate import generate
+from nessie.cudagen.host.device import INDEX_BITS, NO_FAILURE
+from nessie.cudagen.host.launching import size_function
+from nessie.cudagen.kernels.walk import walk_of
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.check import check
+from nessie.cudagen.skeletons.products import staged
+from nessie.cudagen.skeletons.products.sides import members, products_of
+from nessie.lambda_cu import nodes as ir
+
+pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+
+SIZES = (0, 1, 31, 32, 33)
+SHAPES = [*[(m, 33, 5) for m in SIZES], *[(33, n, 5) for n in SIZES], *[(7, 3, k) for k in SIZES], (64, 32, 16),
+          (65, 33, 17), (130, 70, 40)]                                                              # m, n, k
+KERNELS = {"product": PRODUCT, "checked": CHECKED, "batched": BATCHED, "gemm": GEMM, "both": BOTH}
+
+
+def everywhere(self: staged.Staged) -> list[loops.Exp]:
+    """Tiles are for all sizes but 0."""
+    return [members(self.kernel, group) for group in self.groups]
+
+
+@cache
+def tiled(of: ir.Kernel) -> GpuProgram:
+    """Tiles wherever there are elements."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(staged.Staged, "worth", everywhere)
+        return gpu_code(program_of(of))
+
+
+def in_order(row: Any, column: Any) -> float:
+    return reduce(add, [x * y for x, y in zip(row.tolist(), column.tolist(), strict=True)], 0.0)
+
+
+@pytest.mark.parametrize("m, n, k", SHAPES)
+def test_sums_are_made_in_the_order_of_elements(m: int, n: int, k: int) -> None:
+    arguments = given(m, n, k)
+    a, b = arguments[7].reshape(m, k), arguments[8].reshape(k, n)
+    expected = [in_order(row, column) for row in a for column in b.T]
+    for seed in range(4 if m == 65 else 1):
+        (sums,), failed = launch(gpu_device(tiled(PRODUCT), Cudasim(2, seed)), "K", arguments)
+        assert failed == NO_FAILURE and sums == expected
+
+
+@pytest.mark.parametrize("m, n, k", [(5, 7, 17), (66, 35, 20)])
+def test_the_first_failure_is_told(m: int, n: int, k: int) -> None:
+    arguments = given(m, n, k)
+    for rows, columns in (([], [0]), ([], [k * n - 1]), ([m * k - 1], []), ([k, 3], [n + 2, 2 * n]), ([0], [0])):
+        arguments[7], arguments[8] = np.zeros(m * k), np.zeros(k * n)
+        arguments[7][rows], arguments[8][columns] = 2.0, 2.0
+        a, b = arguments[7].reshape(m, k), arguments[8].reshape(k, n)
+        keys = [(site << INDEX_BITS) + (r * n + c) * k + j for r in range(m) for c in range(n) for j in range(k)
+                for site, wrong in ((1, b[j, c] >= 1), (2, a[r, j] >= 1)) if wrong]
+        assert launch(gpu_device(tiled(CHECKED), Cudasim(2, 1)), "K", arguments)[1] == min(keys)
+
+
+@pytest.mark.parametrize("m, n, k", [(5, 7, 17), (66, 35, 20)])
+def test_what_is_computed_of_sums(m: int, n: int, k: int) -> None:
+    arguments = given(m, n, k)
+    a, b = arguments[7].reshape(m, k), arguments[8].reshape(k, n)
+    (found,), failed = launch(gpu_device(tiled(GEMM), Cudasim(2, 1)), "K", arguments)
+    wrong = [(3 << INDEX_BITS) + r * n + c for r in range(m) for c in range(n) if r * k + c >= m * k]
+    assert failed == min(wrong, default=NO_FAILURE)
+    expected = [2.0 * in_order(row, column) + a.flat[r * k + c] if r * k + c < m * k else None
+                for r, row in enumerate(a) for c, column in enumerate(b.T)]
+    assert wrong or found == expected
+
+
+@pytest.mark.parametrize("m, n, k", [(5, 7, 17), (66, 35, 20)])
+def test_several_at_once_of_any_values(m: int, n: int, k: int) -> None:
+    arguments = given(m, n, k)
+    a, b = arguments[7].reshape(m, k), arguments[8].reshape(n, k)
+    (most, least, halves), failed = launch(gpu_device(tiled(BOTH), Cudasim(2, 1)), "K", arguments)
+    assert failed == NO_FAILURE
+    assert most == [max(0.0, *row, *other) for row in a for other in b]
+    assert least == [min(row + other) for row in a for other in b]
+    assert halves == [in_order(row, other) / 2 for row in a for other in b]
+
+
+@pytest.mark.parametrize("base, identity, operator, join", [
+    ("int", "0", "x + y", add), ("int", "1", "x * y", mul), ("int", "-9", "max(x, y)", max), ("int", "9", "min(x, y)",
+     min), ("bool", "true", "x and y", and_), ("bool", "false", "x or y", or_)])
+def test_any_operator_that_commutes(base: str, identity: str, operator: str, join: Callable[[Any, Any], Any]) -> None:
+    value = TERM if base == "int" else "a[i1 * k + j] /= b[j * n + i2]"
+    found = kernel(reduction("them", value, identity, operator) + "return (them)", base)
+    m, n, k = 19, 34, 33
+    random = np.random.default_rng(1)
+    a, b = [random.integers(-2, 2, size) if base == "int" else random.random(size) < 0.1 for size in ((m, k), (k, n))]
+    (them,), _ = launch(gpu_device(tiled(found), Cudasim(2, 1)), "K", [
+        m, n, k, m * n, m * n * k, m * k, k * n, a.reshape(-1), b.reshape(-1)])
+    first = {"true": True, "false": False}.get(identity) if base == "bool" else int(identity)
+    assert them == [reduce(join, [x * y if base == "int" else x != y for x, y in zip(row, column, strict=True)], first)
+                    for row in a.tolist() for column in b.T.tolist()]
+
+
+@pytest.mark.parametrize("d", [0, 1, 23])
+def test_rows_are_all_axes_but_the_last(d: int) -> None:
+    n, k = 35, 21
+    arguments = given(3 * d, n, k)
+    a, b = arguments[7].reshape(3 * d, k), arguments[8].reshape(k, n)
+    (sums,), _ = launch(gpu_device(tiled(BATCHED), Cudasim(2, 1)), "K", [d, *arguments[1:]])
+    assert sums == [in_order(row, column) for row in a for column in b.T]
+
+
+def test_the_text_is_well_formed() -> None:
+    for of in KERNELS.values():
+        module = generate(program_of(of), "cuda")
+        check(module)
+        assert [plan.name for plan in module.plans] == ["K", "K_walk"]
+
+
+# Where tiles pay ------------------------------------------------------------------------------------
+
+
+def plan_for(of: ir.Kernel, **sizes: int) -> bool:
+    """Does such a launch go by tiles?"""
+    plan = generate(program_of(of), "cuda").plans[0]
+    assert plan.alone is not None
+    slots = {parameter.name: at for at, parameter in enumerate(plan.parameters)}
+    return size_function(plan.alone.chunks, slots)([sizes.get(name, 0) for name in slots], ()) > 1
+
+
+def test_little_is_left_to_the_other_walk() -> None:
+    assert plan_for(PRODUCT, m=128, n=128, k=1024) and plan_for(PRODUCT, m=16, n=1000, k=16)
+    for few in ({"m": 15}, {"n": 7}, {"k": 15}, {"m": 64, "n": 64}):
+        assert not plan_for(PRODUCT, **{"m": 128, "n": 128, "k": 1024, **few})
+    m, n, k = 3, 5, 4
+    arguments = [m, n, k, m * n, m * n * k, m * k, k * n, np.arange(m * k), np.arange(k * n)]
+    ints = kernel(reduction("them", TERM, "0") + "return (them)", "int")
+    (found,), _ = launch(gpu_device(program_of(ints), Cudasim(2, 1)), "K", arguments)
+    assert found == (np.arange(m * k).reshape(m, k) @ np.arange(k * n).reshape(k, n)).ravel().tolist()
+
+
+def test_what_has_too_many_components_or_sides_goes_by_the_other_walk() -> None:
+    names = [f"x{number}" for number in range(9)]
+    value = f"let t = a[i1 * k + j] * b[j * n + i2] in ({', '.join(['t'] * 9)})"
+    operator = ", ".join([f"p{number} + q{number}" for number in range(9)])
+    params = ", ".join([f"{side}{number}" for side in "pq" for number in range(9)])
+    many = kernel(reduction(f"({', '.join(names)})", value, ", ".join(["0.0"] * 9), f"({operator})", params=params)
+                  + f"return ({', '.join(names)})")
+    assert products_of(walk_of(many, program_of(many)), 9)
+    assert [plan.name for plan in generate(program_of(many), "cuda").plans] == ["K"]
+    wide = kernel(reduction("sums", " + ".join([f"a[i1 * k + j + {at}] * b[j * n + i2 + {at}]" for at in range(4)]))
+                  + "return (sums)")
+    assert [plan.name for plan in generate(program_of(wide), "cuda").plans] == ["K"]
+
+
+# What moves -----------------------------------------------------------------------------------------
+
+
+def accesses(of: ir.Kernel, arguments: list[Any]) -> list[Access]:
+    device = counting_device(program_of(of))
+    launch(device, "K", arguments)
+    return [access for access in device.driver.accesses() if access.launched.startswith("K")]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("m, n, k", [(128, 128, 64), (130, 100, 50)])
+def test_less_than_a_byte_is_read_for_each_that_is_joined(m: int, n: int, k: int, transposed: bool) -> None:
+    """Of rows and columns, whichever lie beside each other."""
+    value = "a[j * m + i1] * b[i2 * k + j]" if transposed else TERM
+    found = accesses(kernel(reduction("sums", value) + "return (sums)"), given(m, n, k))
+    assert {access.launched for access in found} == {"K_tiles"}
+    read = sum([access.moved for access in found if access.point.array in ("a", "b")])
+    assert read <= m * n * k
+    if (m, n) == (128, 128):
+        assert read == 0.375 * m * n * k
+    held = [access for access in found if access.point.shared]
+    assert len(held) == 8
+    assert all([access.ways <= 2 * access.requests for access in held])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_few_lanes_meet_in_a_bank(name: str) -> None:
+    d = 43
+    arguments = given(3 * d, 100, 40)
+    found = accesses(KERNELS[name], [d, *arguments[1:]] if name == "batched" else arguments)
+    held = [access for access in found if access.point.shared]
+    assert held and all([access.ways <= 2 * access.requests for access in held])
+
+
+# Machine code ---------------------------------------------------------------------------------------
+
+
+@NVRTC
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_none_spills(architecture: str) -> None:
+    kernels = tuple([replace(of, name=f"K{number}") for number, of in enumerate(KERNELS.values())])
+    found = assembled(gpu_code(replace(program_of(PRODUCT), kernels=kernels)).text, architecture)
+    assert found.warnings == ()
+    used = [usage for usage in found.usages if usage.function.endswith("_tiles")]
+    assert len(used) == len(KERNELS)
+    for usage in used:
+        assert (usage.spill_stores, usage.spill_loads, usage.stack) == (0, 0, 0), usage
+        assert usage.registers <= 64
+
+
+# Races ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kernels() -> Iterator[Kernels]:
+    d = 23
+    arguments = given(3 * d, 35, 30)
+    arguments[7][[70, 200]] = 2.0           # so that checks fail
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(staged.Staged, "worth", everywhere)
+        made = {name: replace(of, name=name) for name, of in KERNELS.items()}
+        built = gpu_code(replace(program_of(PRODUCT), kernels=tuple(made.values())))
+    text, mistakes = planted(built.text)
+    yield Kernels(text, tuple(built.formats), mistakes, {
+        name: tape(built, name, [d, *arguments[1:]] if name == "batched" else arguments) for name in made})
+
+
+@pytest.fixture(scope="module")
+def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
+
+
+@pytest.fixture(scope="module")
+def addresses(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    return watched(ADDRESSES, kernels.text, kernels.names, tmp_path_factory.mktemp("addresses"))
+
+
+SAMPLED = pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "batched" else pytest.mark.sampled(
+    quick=0, ci=2)) for name in KERNELS])
+
+
+@SAMPLED
+def test_no_races(threads: Watched, kernels: Kernels, name: str) -> None:
+    for seed in (1, 2):
+        assert threads.replay(kernels.tapes[name], seed) == ""
+
+
+@SAMPLED
+def test_every_barrier_is_needed(threads: Watched, kernels: Kernels, name: str) -> None:
+    mistakes = kernels.mistakes_of(name)
+    assert len(mistakes) >= (3 if name == "batched" else 2)
+    unnoticed = [str(mistake) for number, mistake in mistakes
+                 if not any(threads.replay(kernels.tapes[name], seed, mistake=number) for seed in range(1, 7))]
+    assert unnoticed == []
+
+
+@SAMPLED
+def test_no_access_outside_arrays_and_nothing_undefined(addresses: Watched, kernels: Kernels, name: str) -> None:
+    assert addresses.replay(kernels.tapes[name], 1, os_threads=1) == ""
