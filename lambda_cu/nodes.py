@@ -257,11 +257,23 @@ class Interior:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A partition of a space whose axes each have one length: what lies in `inside`, of each `steps[axis]` indices the
+    first `widths[axis]`. `case`: the number of the test that takes its elements; REST (lambda_cu.mappings.nodes): none
+    does. Parts have each element once."""
+    case: int
+    inside: Interior
+    steps: tuple[int, ...]
+    widths: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Map:
-    """One array per component of the thunk, over the space."""
+    """One array per component of the thunk, over the space. `parts`: those that have launches of their own."""
     thunk: Thunk
     space: Space
     interior: Interior | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -273,6 +285,7 @@ class Reduce:
     operator: Operator
     space: Space
     interior: Interior | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)

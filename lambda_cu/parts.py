@@ -5,9 +5,9 @@ from nessie.base.parts import Parts
 from nessie.lambda_cu import nodes as ir
 
 EXPRESSIONS = Parts[ir.Exp]("Exp")              # of expressions; of SOACs: identities, what is there before
-THUNKS = Parts[ir.Thunk]("Thunk", "Operator", through=("Interior",))    # of SOACs
-OWN_THUNKS = Parts[ir.Thunk]("Thunk", "Operator")      # of SOACs, interiors left out: all elements once
-INDEX_THUNKS = Parts[ir.Thunk]("Thunk")         # of SOACs, operators and interiors left out
+THUNKS = Parts[ir.Thunk]("Thunk", "Operator", through=("Interior", "Part"))    # of SOACs
+OWN_THUNKS = Parts[ir.Thunk]("Thunk", "Operator")      # of SOACs, interiors and parts left out: all elements once
+INDEX_THUNKS = Parts[ir.Thunk]("Thunk")         # of SOACs, operators, interiors and parts left out
 NAMES = Parts[ir.Size]("Size", "Offsets", through=("Space", "Term"))   # of SOACs, spaces and types: sizes and offsets
 BLOCKS = Parts[ir.Block]("Block", through=("Case",))   # of statements
 CONDITIONS = Parts[ir.Exp]("Exp", through=("Case",))   # of choices

@@ -14,7 +14,7 @@ from nessie.base.source import IllFormed
 from nessie.base.widths import FITTING, WIDE, wide
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import OPS, result_type
-from nessie.lambda_cu.scope import indices, outer_axes
+from nessie.lambda_cu.scope import free_names, indices, outer_axes
 from nessie.lambda_cu.spaces.rows import has_row
 from nessie.lambda_cu.text.printer_expressions import show_type
 
@@ -289,10 +289,27 @@ def check_interior(interior: ir.Interior | None, space: ir.Space, types: Types, 
     for bounds, params, axes in (*walks, (interior.range, 0 if flat else len(outer) + 1, 1)):
         found = thunk_types(bounds, ("int",) * params, scope)
         require(found == ("int", "int") * axes, f"an interior is from an int to before an int, not {shown(found)}")
-    found = index_thunk_types(interior.thunk, space, scope)
+    check_inside(interior.thunk, "interior", space, types, scope)
+
+
+def check_parts(parts: tuple[ir.Part, ...], space: ir.Space, types: Types, scope: Scope) -> None:
+    """They are of a space whose axes each have one length, and boxes: their ranges are the same for all segments."""
+    axes = (space.size,) if isinstance(space, ir.Flat) else space.axes if isinstance(space, ir.Uniform) else ()
+    require(bool(axes) or not parts, "only spaces whose axes each have one length have parts")
+    for part in parts:
+        inside = part.inside
+        check_interior(inside, space, types, scope)
+        require(not set(free_names(inside.range.body)) & set(inside.range.params), "a part's range differs by segments")
+        require(len(part.steps) == len(part.widths) == len(axes), f"a part has {len(axes)} steps and widths")
+        require(all([1 <= width <= step for step, width in zip(part.steps, part.widths, strict=True)]),
+                "a part's step is less than 1, or its width no number from 1 to that")
+
+
+def check_inside(thunk: ir.Thunk, what: str, space: ir.Space, types: Types, scope: Scope) -> None:
+    found = index_thunk_types(thunk, space, scope)
     require(len(found) == len(types) and all([type_ in (one, wide) for type_, one, wide
                                               in zip(types, found, widened(found), strict=True)]),
-            f"the thunk gives {shown(types)}, but its interior {shown(found)}")
+            f"the thunk gives {shown(types)}, but its {what} {shown(found)}")
 
 
 def monoid_types(soac: ir.Reduce | ir.Scan | ir.ReduceByIndex, types: Types, scope: Scope) -> Types:
@@ -315,13 +332,15 @@ def bound_types(bind: ir.Bind, scope: Scope) -> tuple[ir.Type, ...]:
     if not isinstance(soac, ir.Once):
         check_space(soac.space, scope)
     match soac:
-        case ir.Map(thunk, space, interior):
+        case ir.Map(thunk, space, interior, parts):
             types = index_thunk_types(thunk, space, scope)
             check_interior(interior, space, types, scope)
+            check_parts(parts, space, types, scope)
             return arrays(types, elements(space))
-        case ir.Reduce(thunk, space=space, interior=interior):
+        case ir.Reduce(thunk, space=space, interior=interior, parts=parts):
             types = index_thunk_types(thunk, space, scope)
             check_interior(interior, space, types, scope)
+            check_parts(parts, space, types, scope)
             types = monoid_types(soac, types, scope)
             return types if isinstance(space, ir.Flat) else arrays(types, segments(space))
         case ir.Scan(thunk, _, _, space, total):

@@ -1,11 +1,13 @@
-"""Proves interiors: check_interiors(program) raises IllFormed where an interior may differ from the thunk.
+"""Proves interiors and parts: check_interiors(program) raises IllFormed where one may differ from the thunk.
 
-It takes from a split what its text says, no more: from <= index < before gives facts, one for each place. Under these
-it brings the thunk and the interior's thunk to normal forms, and compares them.
+It takes from a split what its text says, no more: from <= index < before gives facts, one for each place. Of a part,
+steps tell of an index's distance from its lower bound what its rests are. Under these facts it brings the thunk and the
+interior's thunk to normal forms, and compares them.
 
     an int            a vector: multiples of atoms, and a number
     min, max          the vector of the lesser, or greater one, if a fact tells which it is
     mod, rem          the dividend's vector, if facts tell that it lies in 0 .. divisor - 1
+    e rem k < w       what all rests come to that steps leave
     if                its branch, if facts tell which
     any other         its operator with the normal forms of its parts
 
@@ -17,6 +19,7 @@ fact says so. A binding that can fail is kept in mind, beside the body's form.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from operator import eq, ge, gt, le, lt, ne
 
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
@@ -30,17 +33,26 @@ OF_INTS = frozenset({"+", "-", "*", "/", "rem", "mod", "min", "max", "neg", "abs
 COMPARISONS = {"<": (True, 1), "<=": (True, 0), ">": (False, 1), ">=": (False, 0)}      # is it right - left, less what
 
 
+MEANINGS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "/=": ne}
+
+
 def check_interiors(program: ir.Program) -> None:
     """Raise IllFormed, naming the kernel and the binding, where an interior is not proven."""
     for kernel in program.kernels:
         for bind in kernel.binds:
-            soac = bind.soac
-            if isinstance(soac, ir.Map | ir.Reduce) and soac.interior and not is_interior(kernel, soac, soac.interior):
-                raise IllFormed(f"kernel {kernel.name}: let {', '.join(bind.names)}: "
-                                "the interior is not proven to be what the thunk is")
+            soac, place = bind.soac, f"kernel {kernel.name}: let {', '.join(bind.names)}"
+            if not isinstance(soac, ir.Map | ir.Reduce):
+                continue
+            if soac.interior and not is_interior(kernel, soac, soac.interior):
+                raise IllFormed(f"{place}: the interior is not proven to be what the thunk is")
+            for number, part in enumerate(soac.parts, 1):
+                if not is_interior(kernel, soac, part.inside, tuple(zip(part.steps, part.widths, strict=True))):
+                    raise IllFormed(f"{place}: part {number} is not proven to be what the thunk is")
 
 
-def is_interior(kernel: ir.Kernel, soac: ir.Map | ir.Reduce, interior: ir.Interior) -> bool:
+def is_interior(kernel: ir.Kernel, soac: ir.Map | ir.Reduce, interior: ir.Interior,
+                steps: tuple[tuple[int, int], ...] = ()) -> bool:
+    """`steps`: the steps and widths of the axes of a part."""
     whole, inside = Normal(), Normal()
     for normal, of in ((whole, soac.thunk), (inside, interior.thunk)):
         normal.sizes = sizes_of(kernel, soac.space)
@@ -54,6 +66,8 @@ def is_interior(kernel: ir.Kernel, soac: ir.Map | ir.Reduce, interior: ir.Interi
         for body, index in walks * ROUNDS:
             if not normal.assume(body, index):
                 return False
+        for (step, width), (body, index) in zip(steps, walks, strict=False):
+            normal.assume_steps(body, index, step, width)
         for size, index in extents(soac.space):
             normal.facts.append(difference(vector_of(f"@{size}") if isinstance(size, str) else {UNIT: size},
                                            vector_of(index), 1))
@@ -115,6 +129,7 @@ class Normal:
     def __init__(self) -> None:
         self.facts: list[Vector] = []
         self.true: set[Hashable] = set()        # conditions that are known to hold
+        self.steps: list[tuple[Vector, int, int]] = []     # of these distances, the rests that are below a width
         self.sizes: set[Hashable] = set()
         self.ints: set[str] = set()             # the kernel's ints and arrays of ints
         self.bound: dict[str, Vector | Hashable] = {}
@@ -140,6 +155,12 @@ class Normal:
             if (place := self.vector(part)) is not None and self.small(place):
                 self.take(difference(place, vector_of(index), 1))
         return True
+
+    def assume_steps(self, bounds: ir.Exp, index: str, step: int, width: int) -> None:
+        """Of each `step` indices from the lower bound on the first `width` are meant."""
+        low = self.vector(bounds.items[0]) if isinstance(bounds, ir.Tuple) and step > 1 else None
+        if low is not None and self.small(low):
+            self.steps.append((difference(vector_of(index), low), step, width))
 
     def take(self, fact: Vector) -> None:
         if fact not in self.facts:
@@ -207,6 +228,8 @@ class Normal:
             case ir.Var(name):
                 known = self.bound.get(name)
                 return known if isinstance(known, bool) else None
+            case ir.Op(op, (a, b)) if op in COMPARISONS and (known := self.rests(exp)) is not None:
+                return known
             case ir.Op(op, (a, b)) if op in COMPARISONS:
                 left, right = self.vector(a), self.vector(b)
                 if left is None or right is None or (left != right and not self.small(left, right)):
@@ -215,9 +238,31 @@ class Normal:
                 assert vector is not None
                 negative = difference({}, vector, 1)
                 return True if self.not_negative(vector) else False if self.not_negative(negative) else None
+            case ir.Op("==" | "/=" as op, (a, b)) if (known := self.rests(exp)) is not None:
+                return known
             case ir.Op("==" | "/=" as op, (a, b)):
                 apart = self.apart(exp, a, b)
                 return None if apart is None else apart == (op == "/=")
+        return None
+
+    def rests(self, exp: ir.Op) -> bool | None:
+        """Does a comparison of an int's rest with a number hold, as steps tell? Whatever the rest can be is tried."""
+        match exp.arguments:
+            case ir.Op("rem" | "mod", (of, ir.Const(int(divisor), "int"))), ir.Const(int(number), "int"):
+                left = True
+            case ir.Const(int(number), "int"), ir.Op("rem" | "mod", (of, ir.Const(int(divisor), "int"))):
+                left = False
+            case _:
+                return None
+        vector = self.vector(of)
+        if vector is None or divisor <= 0 or not self.small(vector) or not self.not_negative(vector):
+            return None
+        for distance, step, width in self.steps:
+            apart = difference(vector, distance)
+            if apart.keys() <= {UNIT} and step == divisor:
+                rests = [(apart.get(UNIT, 0) + k) % step for k in range(width)]
+                found = {MEANINGS[exp.op](*((rest, number) if left else (number, rest))) for rest in rests}
+                return found.pop() if len(found) == 1 else None
         return None
 
     def apart(self, exp: ir.Op, a: ir.Exp, b: ir.Exp) -> bool | None:
@@ -228,7 +273,8 @@ class Normal:
         either = difference(left, right, 1), difference(right, left, 1)
         if any(map(self.not_negative, either)) or self.unequal(exp) in self.true:
             return True
-        return None if difference(left, right) else False
+        equal = all([self.not_negative(difference(*sides)) for sides in ((left, right), (right, left))])
+        return False if equal else None
 
     # Normal forms
 

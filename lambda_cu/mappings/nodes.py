@@ -93,6 +93,16 @@ class Levels:
     of: Inner
 
 
+REST = 0                        # the case of what no test takes
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Mappings of partitions (lambda_cu.borders.partitions), by the number of the test that takes their elements, or
+    REST. What has none here is walked by `auto`."""
+    of: tuple[tuple[int, Walk], ...]
+
+
 @dataclass(frozen=True)
 class Strategy:
     """The mapping that a rule makes for the space: Jing, JingExt, FoldAll, auto, none."""
@@ -102,6 +112,7 @@ class Strategy:
 Combinator = ShiftLB | CompressGrid | FoldLast2 | SplitLast | Split | PadLast | Permute | Mask | Hull
 Inner = Gen | Combinator
 Top = GridBlock | Levels
-Mapping = Strategy | Top
+Walk = Strategy | Top
+Mapping = Walk | Cases
 COMBINATORS: tuple[type[Combinator], ...] = get_args(Combinator)
 STRATEGIES = ("Jing", "JingExt", "FoldAll", "auto", "none")

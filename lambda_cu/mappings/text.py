@@ -1,6 +1,8 @@
 """Mappings as text and back.
 
-    mapping   = strategy | "GridBlock" "(" INT "," inner ")" | "Levels" "(" "[" level {"," level} "]" "," inner ")"
+    mapping   = walk | "case" case walk {"case" case walk}                 of all, or of partitions
+    case      = INT | "rest"
+    walk      = strategy | "GridBlock" "(" INT "," inner ")" | "Levels" "(" "[" level {"," level} "]" "," inner ")"
     inner     = "Gen" | name "(" {argument ","} inner ")"
     argument  = INT | "[" INT {"," INT} "]"
 
@@ -31,8 +33,24 @@ def show_mapping(mapping: maps.Mapping | maps.Inner) -> str:
             return name
         case maps.Gen():
             return "Gen"
+        case maps.Cases(of):
+            return " ".join([f"case {show_case(case)} {show_mapping(walk)}" for case, walk in of])
     arguments = [getattr(mapping, part.name) for part in fields(mapping)[:-1]]
     return f"{type(mapping).__name__}({', '.join([*map(shown, arguments), show_mapping(mapping.of)])})"
+
+
+def show_case(case: int) -> str:
+    return "rest" if case == maps.REST else str(case)
+
+
+def read_case(tokens: Tokens) -> int:
+    """The number of a test, or `rest`."""
+    if tokens.accept("rest"):
+        return maps.REST
+    start, case = tokens.current, tokens.integer()
+    if case == maps.REST:
+        tokens.fail("cases are numbered from 1 on, in the order of the tests; what no test takes is `rest`", start)
+    return case
 
 
 def shown(argument: int | tuple[int | str, ...]) -> str:
@@ -64,6 +82,19 @@ def inside(text: Span, part: Span) -> Span:
 
 def mapping(tokens: Tokens) -> maps.Mapping:
     """Read a mapping, and go on behind it."""
+    start = tokens.current
+    if not tokens.at("case"):
+        return walk(tokens)
+    found: dict[int, maps.Walk] = {}
+    while tokens.accept("case"):
+        at, case = tokens.current, read_case(tokens)
+        if case in found:
+            tokens.fail(f"case {show_case(case)} has two mappings", at)
+        found[case] = walk(tokens)
+    return tokens.mark(start, maps.Cases(tuple(found.items())))
+
+
+def walk(tokens: Tokens) -> maps.Walk:
     start = tokens.current
     if tokens.at(*maps.STRATEGIES):
         return tokens.mark(start, maps.Strategy(tokens.take().text))

@@ -99,10 +99,10 @@ class Launch:
 
     def walk(self, soac: ir.Soac, over: Segments, types: tuple[ir.Type, ...]) -> Sequence[Any]:
         match soac:
-            case ir.Map(thunk, _, interior):
-                return self.split(thunk, interior, over, bases(types))
-            case ir.Reduce(thunk, _, operator, space, interior):
-                items = self.split(thunk, interior, over, bases(types))
+            case ir.Map():
+                return self.split(soac, over, bases(types))
+            case ir.Reduce(_, _, operator, space):
+                items = self.split(soac, over, bases(types))
                 sums = reduce_segments(items, self.identity(soac), operator, over, self.evaluator)
                 return [column[0] for column in sums] if isinstance(space, ir.Flat) else sums
             case ir.Scan(thunk, _, operator, _, total):
@@ -139,22 +139,34 @@ class Launch:
         values = self.evaluator.components(thunk.body, lanes)
         return tuple(np.array(np.broadcast_to(value, count)) for value in values)
 
-    def split(self, thunk: ir.Thunk, interior: ir.Interior | None, over: Segments, types: tuple[str, ...]) -> Arrays:
-        """Return the thunk's components at every index. In the interior, its own thunk must give the same."""
+    def split(self, soac: ir.Map | ir.Reduce, over: Segments, types: tuple[str, ...]) -> Arrays:
+        """Return the thunk's components at every index. In the interior, and in each part, its own thunk must give the
+        same; parts have each index once."""
         pending = self.context.error
-        found = self.everywhere(thunk, over, types)
-        if interior is None or pending is not None or over.total == 0:
+        found = self.everywhere(soac.thunk, over, types)
+        if pending is not None or over.total == 0:
             return found
+        if soac.interior is not None:
+            self.compare("an interior", soac.thunk, soac.interior.thunk, over, self.inside(soac.interior, over), types)
+        chosen = [self.inside(part.inside, over, part) for part in soac.parts]
+        for part, indices in zip(soac.parts, chosen, strict=True):
+            self.compare("a part", soac.thunk, part.inside.thunk, over, indices, types)
+        if chosen and np.any(np.bincount(np.concatenate(chosen), minlength=over.total) != 1):
+            self.context.error = None
+            self.context.inconsistent("parts do not have each index once")
+        return found
+
+    def compare(self, what: str, thunk: ir.Thunk, inside: ir.Thunk, over: Segments, chosen: Indices,
+                types: tuple[str, ...]) -> None:
+        """Raise InternalError unless the two thunks are the same at the chosen indices."""
         failed = self.context.error
-        chosen = self.inside(interior, over)
-        outcomes = [self.apart(f, over, chosen, types) for f in (interior.thunk, thunk)]
+        outcomes = [self.apart(f, over, chosen, types) for f in (inside, thunk)]
         self.context.error = failed
         (values, error), (expected, other) = outcomes
         same = all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(values, expected, strict=True))
         if error != other or (error is None and not same):
             self.context.error = None
-            self.context.inconsistent("an interior is not what its thunk is")
-        return found
+            self.context.inconsistent(f"{what} is not what its thunk is")
 
     def apart(self, thunk: ir.Thunk, over: Segments, chosen: Indices,
               types: tuple[str, ...]) -> tuple[Arrays, int | None]:
@@ -163,18 +175,20 @@ class Launch:
         values = self.at(thunk, over, chosen, types)
         return values, self.context.error
 
-    def inside(self, interior: ir.Interior, over: Segments) -> Indices:
-        """Return the indices of the interior."""
+    def inside(self, interior: ir.Interior, over: Segments, part: ir.Part | None = None) -> Indices:
+        """Return the indices of the interior; those of a part, if it is one's."""
         one = Lanes(np.zeros(1, np.int64), {})
+        axes = 1 + len(over.outer or (0,))
+        steps = list(zip(part.steps, part.widths, strict=True)) if part is not None else [(1, 1)] * axes
         if interior.rows is None:
             low, high = [int(value) for value in self.evaluator.components(interior.range.body, one)]
-            return np.arange(max(low, 0), min(high, over.total))
+            return stepped(np.arange(max(low, 0), min(high, over.total)), max(low, 0), *steps[-1])
         self.context.error = None
         places = [int(value) for value in self.evaluator.components(interior.rows.body, one)]
         rows = np.flatnonzero(over.lengths)
         for low, high, axis in zip(places[::2], places[1::2], range(len(places) // 2), strict=True):
             at = over.axes(rows)[axis]
-            rows = rows[(low <= at) & (at < high)]
+            rows = rows[(low <= at) & (at < high) & ((at - low) % steps[axis][0] < steps[axis][1])]
         if len(rows) == 0:
             return rows
         known = (*over.axes(rows), rows)[-len(interior.range.params):]
@@ -183,8 +197,9 @@ class Launch:
                        self.evaluator.components(interior.range.body, lanes)]
         lows, highs = np.maximum(lows, 0), np.minimum(highs, over.lengths[rows])
         counts = np.maximum(highs - lows, 0)
-        begins = np.repeat(over.offsets[rows] + lows - (np.cumsum(counts) - counts), counts)
-        return begins + np.arange(len(begins))
+        places = np.arange(int(np.sum(counts))) - np.repeat(np.cumsum(counts) - counts, counts)
+        left = places % steps[-1][0] < steps[-1][1]
+        return (np.repeat(over.offsets[rows] + lows, counts) + places)[left]
 
     def identity(self, soac: ir.Reduce | ir.Scan) -> Values:
         lanes = Lanes(np.zeros(1, np.int64), {})
@@ -328,6 +343,11 @@ class Launch:
 def binomials(x: Indices, k: int) -> Indices:
     """Return C(x, k), which wraps."""
     return np.array([FULL.wrapped(comb(at, k)) for at in x.tolist()], np.int64)
+
+
+def stepped(indices: Indices, low: int, step: int, width: int) -> Indices:
+    """Of each `step` indices from `low` on the first `width`."""
+    return indices[(indices - low) % step < width]
 
 
 def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:

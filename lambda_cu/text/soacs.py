@@ -14,6 +14,7 @@ from nessie.base.text.grammar import Field, Grammar
 from nessie.base.text.layout import render
 from nessie.base.text.tokens import Tokens
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings.text import read_case, show_case
 from nessie.lambda_cu.text.parser_expressions import expression, size, thunk
 from nessie.lambda_cu.text.printer_expressions import WIDTH, name, show_exp, show_size, show_thunk
 
@@ -124,9 +125,50 @@ def interior(tokens: Tokens) -> ir.Interior | None:
     return tokens.mark(start, ir.Interior(rows, thunk(tokens), thunk(tokens)))
 
 
+def show_parts(parts: Iterable[ir.Part]) -> str:
+    """case 1 { () => (0, n) using n } step [2] width [1] { i => v[i] using v } case rest ..."""
+    return "\n    ".join(map(show_part, parts))
+
+
+def show_part(part: ir.Part) -> str:
+    inside = part.inside
+    rows = ["rows", show_thunk(inside.rows, 2)] if inside.rows is not None else []
+    steps = [f"step {show_numbers(part.steps)} width {show_numbers(part.widths)}"] if set(part.steps) != {1} else []
+    return " ".join(["case", show_case(part.case), *rows, show_thunk(inside.range, 2), *steps,
+                     show_thunk(inside.thunk, 2)])
+
+
+def show_numbers(numbers: Iterable[int]) -> str:
+    return f"[{', '.join(map(str, numbers))}]"
+
+
+def parts(tokens: Tokens) -> tuple[ir.Part, ...]:
+    found: list[ir.Part] = []
+    while tokens.at("case"):
+        start = tokens.take()
+        case = read_case(tokens)
+        rows = thunk(tokens) if tokens.accept("rows") else None
+        range_ = thunk(tokens)
+        steps = numbers(tokens) if tokens.accept("step") else ()
+        widths = numbers(tokens) if steps and tokens.expect("width") else ()
+        axes = 1 if rows is None else 1 + len(items_of(rows.body)) // 2
+        inside = ir.Interior(rows, range_, thunk(tokens))
+        found.append(tokens.mark(start, ir.Part(case, inside, steps or (1,) * axes, widths or (1,) * axes)))
+    return tuple(found)
+
+
+def items_of(exp: ir.Exp) -> tuple[ir.Exp, ...]:
+    return exp.items if isinstance(exp, ir.Tuple) else (exp,)
+
+
+def numbers(tokens: Tokens) -> tuple[int, ...]:
+    tokens.expect("[")
+    return tokens.several(lambda: tokens.literal("int"), "]")
+
+
 GRAMMAR = Grammar({
-    ir.Map: "{thunk} {space} {interior}",
-    ir.Reduce: "{thunk} {identity} {operator} {space} {interior}",
+    ir.Map: "{thunk} {space} {interior} {parts}",
+    ir.Reduce: "{thunk} {identity} {operator} {space} {interior} {parts}",
     ir.Scan: "{thunk} {identity} {operator} {space} {total?total}",
     ir.Filter: "{value} {predicate} {space}",
     ir.Partition: "{value} {predicate} {space}",
@@ -145,6 +187,7 @@ GRAMMAR = Grammar({
     "Thunk": Field(lambda found: show_thunk(found, 2), thunk),
     "Operator": Field(lambda found: show_thunk(found, 2), thunk),
     "Interior | None": Field(show_interior, interior),
+    "tuple[Part, ...]": Field(show_parts, parts),
     "tuple[Exp, ...]": listed(show_exp, expression),
     "Space": Field(show_space, space),
     "tuple[Term, ...]": Field(show_terms, terms),

@@ -1,0 +1,39 @@
+"""Pass: gives kernels whose mapping has cases the partitions that these cases are of.
+
+  in    fused lambda_cu
+  out   fused lambda_cu, where one binding of each such kernel has parts
+  how   The first binding whose conditionals the mapping's cases number is cut by them (lambda_cu.borders.chains). Other
+        bindings of the kernel compute in all parts what they did. As with interiors, the checker proves again that each
+        part's thunk is there what the whole one is; that parts have each index once is seen by going through small
+        sizes (lambda_cu.mappings.certificate), and by the reference at those of a run.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from nessie.base.parts import updated
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.borders.chains import parts_of
+from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.scope import failing_functions
+
+
+def partitions(program: ir.Program) -> ir.Program:
+    """Cut the program's kernels whose mappings have cases."""
+    failing = failing_functions(program.scalar_functions)
+    return updated(program, kernels=tuple([with_parts(kernel, failing) if isinstance(kernel.by, maps.Cases) else kernel
+                                           for kernel in program.kernels]))
+
+
+def with_parts(kernel: ir.Kernel, failing: Collection[str] = ()) -> ir.Kernel:
+    """The kernel, one binding of which has parts; the same where none has conditionals to be cut by."""
+    asked = {case for case, _ in kernel.by.of} - {maps.REST} if isinstance(kernel.by, maps.Cases) else set()
+    names = {param.name: param.type for param in kernel.params}
+    found = {at: parts for at, bind in enumerate(kernel.binds) if isinstance(bind.soac, ir.Map | ir.Reduce)
+             and (parts := bind.soac.parts or parts_of(bind.soac, names, failing))}
+    if not found:
+        return kernel
+    chosen = next((at for at, parts in found.items() if asked <= {part.case for part in parts}), next(iter(found)))
+    return updated(kernel, binds=tuple([
+        updated(bind, soac=updated(bind.soac, parts=found[at] if at == chosen else ()))
+        if at in found else bind for at, bind in enumerate(kernel.binds)]))
