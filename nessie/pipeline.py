@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from nessie.flatten.threads import folds
     from nessie.lambda_cu import nodes as ir
     from nessie.lambda_cu import scope
-    from nessie.lambda_cu.borders import borders, checker
+    from nessie.lambda_cu.borders import borders, checker, partitions
     from nessie.lambda_cu.passes import (
         append,
         device_scalars,
@@ -102,6 +102,7 @@ else:
     flatten = lazy("nessie.flatten.flatten")
     folds = lazy("nessie.flatten.threads.folds")
     borders = lazy("nessie.lambda_cu.borders.borders")
+    partitions = lazy("nessie.lambda_cu.borders.partitions")
     checker = lazy("nessie.lambda_cu.borders.checker")
     append = lazy("nessie.lambda_cu.passes.append")
     device_scalars = lazy("nessie.lambda_cu.passes.device_scalars")
@@ -356,6 +357,10 @@ PASSES = (
     # after fusing: what is computed with a concatenation by the same walk stays there
     row("append", (FUSED,), FUSED, lambda job, program: append.append(program),
         "what grows at its end keeps its memory"),
+    # after fusing, as all that shares the launches is cut
+    row("partitions", (FUSED,), FUSED, lambda job, program: partitions.partitions(program),
+        "spaces are cut by tests of indices, where a mapping has cases",
+        when=ON_GPUS, certify=lambda _, program: checker.check_interiors(program)),
     # last on this form: only code is made of thunks that are there twice
     row("borders", (FUSED,), FUSED, lambda job, program: borders.borders(program),
         "decisions that one range of an index settles are made once for the interior",

@@ -18,7 +18,7 @@ from nessie.base.values import DTYPES
 from nessie.cudagen.host.device import NO_FAILURE, Array, ErrorWords
 from nessie.cudagen.host.memory import Pooled, size_class, view
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import EPOCH, TICKETS, WORKERS, ArrayResult, Phase, Plan, replacing
+from nessie.cudagen.loops.plan import EPOCH, SIZE_CONDITIONS, TICKETS, WORKERS, ArrayResult, Phase, Plan, replacing
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running.default_depths import Costs
 from nessie.lambda_cu.running.stats import Stats
@@ -176,6 +176,9 @@ def compiled_size(text: str) -> Size:
     return function
 
 
+PYTHONS = {"/": "//", "rem": "%", "/=": "!="}       # what Python writes otherwise; only natural numbers are divided
+
+
 def size_text(exp: loops.Exp, slots: dict[str, int]) -> str:
     match exp:
         case loops.Const(value):
@@ -184,10 +187,16 @@ def size_text(exp: loops.Exp, slots: dict[str, int]) -> str:
             return f"words[{slots[name]}]"
         case loops.Load("cells", index):
             return f"cells[{size_text(index, slots)}]"
-        case loops.Op(name, (a, b)) if name in ("+", "-", "*", "/"):
-            return f"({size_text(a, slots)} {'//' if name == '/' else name} {size_text(b, slots)})"
+        case loops.Op(name, (a, b)) if name in ("+", "-", "*", "/", "rem"):
+            return f"({size_text(a, slots)} {PYTHONS.get(name, name)} {size_text(b, slots)})"
         case loops.Op(name, (a, b)) if name in ("min", "max"):
             return f"{name}({size_text(a, slots)}, {size_text(b, slots)})"
+        case loops.Op("select", (condition, then, orelse)):
+            return f"({size_text(then, slots)} if {size_text(condition, slots)} else {size_text(orelse, slots)})"
+        case loops.Op("and", (a, b)):
+            return f"({size_text(a, slots)} and {size_text(b, slots)})"
+        case loops.Op(name, (a, b)) if name in SIZE_CONDITIONS:
+            return f"({size_text(a, slots)} {PYTHONS.get(name, name)} {size_text(b, slots)})"
     raise TypeError(exp)
 
 

@@ -28,7 +28,8 @@ Invariants (checked by cudagen.loops.plan_check):
   - what a function writes is no array of the plan's parameters, and is passed once, but for the cells;
   - a phase with a shape is of a function of kind 'cuda', is called once, and has three sizes for blocks and for
     threads;
-  - sizes are ints, int parameters, WORKERS, cells that an earlier phase stores an int in, and + - * / min max of sizes;
+  - sizes are ints, int parameters, WORKERS, cells that an earlier phase stores an int in, + - * / rem min max of sizes,
+    and select of two by comparisons of sizes, joined by and;
   - a result names a buffer, or a cell that a phase stores a value of its type in; so does a result's last element; a
     buffer's fill is of its type;
   - a buffer that is a copy is one of an array parameter of the same type, which is not longer;
@@ -56,7 +57,8 @@ SHARED = ("cells", "errors", "interrupt", TICKETS)  # arrays that every launch h
 WORKERS = "workers"                                 # a scalar that every launch has: threads that run chunks at a time
 EPOCH = "epoch"                                     # of the GPU's launches: what kept buffers have is at most that
 CELL_STRIDE = {"int": 1, "float": 1, "bool": 8, "char": 2}      # elements of the type in a cell of 8 bytes
-SIZE_OPERATORS = ("+", "-", "*", "/", "min", "max")
+SIZE_OPERATORS = ("+", "-", "*", "/", "rem", "min", "max")
+SIZE_CONDITIONS = ("<", "<=", ">", ">=", "==", "/=")            # by which one of two is selected
 LIBRARY = ("sort_ascending", "sort_descending")     # of the CPU (cudagen.cpu.sorting)
 
 

@@ -12,6 +12,7 @@ from nessie.cudagen.loops.plan import (
     EPOCH,
     LIBRARY,
     SHARED,
+    SIZE_CONDITIONS,
     SIZE_OPERATORS,
     WORKERS,
     Buffer,
@@ -229,9 +230,24 @@ class PlanCheck:
             case Op(op, (left, right)) if op in SIZE_OPERATORS:
                 self.size(left, what)
                 self.size(right, what)
+            case Op("select", (condition, then, orelse)):
+                self.condition(condition, what)
+                self.size(then, what)
+                self.size(orelse, what)
             case _:
                 raise IllFormed(f"{what} is none that is made of ints, int parameters, cells and "
                                 f"{' '.join(SIZE_OPERATORS)}")
+
+    def condition(self, exp: Exp, what: str) -> None:
+        match exp:
+            case Op("and", (left, right)):
+                self.condition(left, what)
+                self.condition(right, what)
+            case Op(op, (left, right)) if op in SIZE_CONDITIONS:
+                self.size(left, what)
+                self.size(right, what)
+            case _:
+                raise IllFormed(f"{what} is selected by what is no comparison of sizes")
 
     def stores(self, phase: Phase, function: Function, first: int) -> Iterator[tuple[int, str]]:
         """The cells that the function stores, with their types."""

@@ -73,6 +73,7 @@ class Sweep:
     kept       the FILTER whose survivors the summary keeps for the sweep instead, in the chunk's part of arrays that
                begins at `first`; of what it keeps, `doubtful` may be the zero that stands for a failed check
     combined   arrays in which a REDUCE_BY_INDEX combines instead of its results (skeletons.cpu.tables)
+    part       the number of the part whose elements are walked (skeletons.mapped)
     inside     elements of the interior are walked, which its thunks are for (skeletons.cpu.interiors)
     slots      where elements are read and left instead of in memory (skeletons.cuda.staging)
     """
@@ -92,6 +93,7 @@ class Sweep:
     first: loops.Exp = field(default_factory=lambda: integer(0))
     doubtful: set[str] = field(default_factory=set)
     combined: dict[str, str] = field(default_factory=dict)
+    part: int | None = None
     inside: bool = False
     slots: ElementSlots | None = None
 
@@ -180,7 +182,9 @@ class Sweep:
                 raise InternalError(f"{type(step.bind.soac).__name__} has no place in a walk")
 
     def thunk(self, soac: ir.Map | ir.Reduce, here: Here) -> ir.Thunk:
-        """What is computed at the element: less, in the interior."""
+        """What is computed at the element: less, in a part or the interior."""
+        if self.part is not None and soac.parts and here.place == ROOT:
+            return soac.parts[self.part].inside.thunk
         return soac.interior.thunk if self.inside and soac.interior is not None and here.place == ROOT else soac.thunk
 
     def scan(self, step: Step, soac: ir.Scan, here: Here) -> None:

@@ -42,7 +42,7 @@ def splits(kernel: ir.Kernel, failing: Collection[str]) -> dict[int, Split]:
     found: dict[int, Split] = {}
     for at, bind in enumerate(kernel.binds):
         soac = bind.soac
-        if not isinstance(soac, ir.Map | ir.Reduce) or isinstance(soac.space, ir.Flat) == segmented:
+        if not isinstance(soac, ir.Map | ir.Reduce) or soac.parts or isinstance(soac.space, ir.Flat) == segmented:
             continue
         place = soac.space.size if isinstance(soac.space, ir.Flat) else getattr(soac.space, "offsets", "")
         split = None if place in counts else split_of(soac, names, failing)

@@ -7,16 +7,19 @@
 Two kinds of mappings walk kernels. Owners hold whole segments, one after another (lambda_cu.mappings.owners). All
 others give each index of the kernel's axes to a thread, in any order; so they walk what any order will do for, over
 axes of one length: MAPs, PERMUTEs that write no place twice, REDUCEs whose operator lets its sides be exchanged.
+
+A mapping with cases gives each partition of the space (lambda_cu.borders.partitions) a launch of its own.
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.borders.partitions import with_parts
 from nessie.lambda_cu.commuting import commutes
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import OUTER, Axis, Space
@@ -35,10 +38,15 @@ ORDERED = {ir.Scan: "each of its elements needs those before it", ir.Filter: "wh
 
 @dataclass(frozen=True)
 class Walk:
-    """A mapping of a kernel's space. `sizes`: what each name of the mapping's host code that is not bound there is."""
+    """A mapping of a kernel's space, or of a part of it, which has this `number`. `sizes`: what each name of the
+    mapping's host code that is not bound there is, if it is a size; `bounds`: what it is, if it is a part's bound, in
+    the kernel's names."""
     mapped: Mapped
     root: ir.Flat | ir.Uniform
     sizes: Mapping[str, ir.Size]
+    number: int | None = None
+    case: int = maps.REST
+    bounds: Mapping[str, ir.Exp] = field(default_factory=dict)
 
 
 def why_not(kernel: ir.Kernel) -> Unmappable | None:
@@ -47,7 +55,7 @@ def why_not(kernel: ir.Kernel) -> Unmappable | None:
         if by_owners(kernel):
             owned(kernel)
         elif kernel.by is not None:
-            walk_of(kernel)
+            walks_of(kernel)
     except Unmappable as refused:
         return refused
     except IllFormed as refused:
@@ -59,8 +67,8 @@ def with_mapping(kernel: ir.Kernel, mapping: maps.Mapping) -> ir.Kernel:
     """The kernel, walked by a mapping that can walk it; a strategy is what it makes for its space."""
     if not isinstance(mapping, maps.Strategy):
         return replace(kernel, by=mapping)
-    found = walk_of(replace(kernel, by=mapping))
-    return replace(kernel, by=found.mapped.mapping if found is not None else None)
+    found = walks_of(replace(kernel, by=mapping))
+    return replace(kernel, by=found[0].mapped.mapping if found else None)
 
 
 def in_threads(kernel: ir.Kernel) -> bool:
@@ -68,20 +76,87 @@ def in_threads(kernel: ir.Kernel) -> bool:
     return not by_owners(kernel) and kernel.by not in (None, maps.Strategy("none"))
 
 
-def walk_of(kernel: ir.Kernel) -> Walk | None:
-    """Return how threads walk the kernel's space by its mapping; raise Unmappable, or IllFormed, where they cannot.
-    None: as they walk any."""
+def walks_of(kernel: ir.Kernel) -> list[Walk]:
+    """Return how threads walk the kernel's space by its mapping, a walk for each of its parts; raise Unmappable, or
+    IllFormed, where they cannot. None: as they walk any."""
     assert kernel.by is not None
     root = root_of(kernel)
+    if isinstance(kernel.by, maps.Cases):
+        return [part_walk(root, number, part, dict(kernel.by.of).get(part.case, AUTO))
+                for number, part in enumerate(parts_of(kernel, kernel.by))]
     space, sizes = space_of(root)
     top = mapping_of(kernel.by, space) if isinstance(kernel.by, maps.Strategy) else kernel.by
-    if top is None:
-        return None
-    made = mapped(top, space, Names({*sizes, *PLACES}))
+    return [] if top is None else [Walk(launchable(mapped(top, space, Names({*sizes, *PLACES}))), root, sizes)]
+
+
+def launchable(made: Mapped) -> Mapped:
+    """The mapping; raise Unmappable where its blocks have more threads than there can be, whatever the sizes are."""
     known = tuple([int(exp.value) if isinstance(exp, ir.Const) else 1 for exp in made.block])
     if over := beyond((1, 1, 1), known):
-        raise Unmappable(kernel.by, over)
-    return Walk(made, root, sizes)
+        raise Unmappable(made.mapping, over)
+    return made
+
+
+# Parts ------------------------------------------------------------------------------------------
+
+AUTO = maps.Strategy("auto")
+
+
+def parts_in(kernel: ir.Kernel) -> tuple[ir.Part, ...]:
+    """The parts of the kernel's space, which one binding has."""
+    return next((bind.soac.parts for bind in kernel.binds
+                 if isinstance(bind.soac, ir.Map | ir.Reduce) and bind.soac.parts), ())
+
+
+def parts_of(kernel: ir.Kernel, by: maps.Cases) -> tuple[ir.Part, ...]:
+    """The same, made here if they have not been; raise Unmappable where there is none, or a case has none."""
+    parts = parts_in(kernel) or parts_in(with_parts(kernel))
+    if not parts:
+        raise Unmappable(by, "cases are of conditionals that begin what is computed at an element, and whose tests "
+                             "compare indices, or their rests, with numbers: here is none")
+    there = sorted({part.case for part in parts} - {maps.REST})
+    for case, _ in by.of:
+        if case not in {part.case for part in parts}:
+            tests = f"{len(there)} test{'s' * (len(there) != 1)} of indices"
+            raise Unmappable(by, f"the tests take all elements, and leave no rest: there are {tests}" if
+                             case == maps.REST else f"there is no case {case}: here are {tests}, and what they leave, "
+                             "`case rest`")
+    return parts
+
+
+def part_walk(root: ir.Flat | ir.Uniform, number: int, part: ir.Part, walk: maps.Walk) -> Walk:
+    """The walk of one part."""
+    names = Names(PLACES)
+    sizes, bounds = dict[str, ir.Size](), dict[str, ir.Exp]()
+
+    def named(exp: ir.Exp, hint: str) -> ir.Exp:
+        if isinstance(exp, ir.Const):
+            return exp
+        if isinstance(exp, ir.Var) and not OUTER.match(exp.name) and exp.name not in PLACES:
+            sizes[exp.name] = exp.name
+            return exp
+        name = names.fresh(f"{hint}_" if OUTER.match(hint) else hint)
+        bounds[name] = exp
+        return ir.Var(name)
+    sides = sides_of(part)
+    names.reserve([exp.name for side in sides for exp in side if isinstance(exp, ir.Var)])
+    space = tuple([Axis(named(high, f"ub{axis}"), named(low, f"lb{axis}"), ir.Const(step, "int"), ir.Const(width, "int"))
+                   for axis, ((low, high), step, width) in enumerate(zip(sides, part.steps, part.widths, strict=True))])
+    top = mapping_of(walk, space) if isinstance(walk, maps.Strategy) else walk
+    if top is None:
+        raise Unmappable(walk, "parts have launches of their own, which need a mapping: `none` is for all of a kernel")
+    made = launchable(mapped(top, space, Names({*sizes, *bounds, *PLACES})))
+    return Walk(made, root, sizes, number, part.case, bounds)
+
+
+def sides_of(part: ir.Part) -> list[tuple[ir.Exp, ir.Exp]]:
+    """From where on the part is, and before where, for each axis."""
+    bodies = [thunk.body for thunk in (part.inside.rows, part.inside.range) if thunk is not None]
+    items = [item for body in bodies if isinstance(body, ir.Tuple) for item in body.items]
+    return list(zip(items[::2], items[1::2], strict=True))
+
+
+# Spaces -----------------------------------------------------------------------------------------
 
 
 def ordered(soac: ir.Soac) -> str:

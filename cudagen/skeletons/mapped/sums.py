@@ -16,27 +16,26 @@ from collections.abc import Sequence
 
 from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import Buffer
 from nessie.cudagen.skeletons.elements import Sweep
-from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
+from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.cudagen.skeletons.states import State, assign, combine, current, keep
 
 
 def leave_parts(kernel: Kernel, sweep: Sweep, states: Sequence[State], most: int,
-                blocks: loops.Exp) -> tuple[Buffer, ...]:
-    """Each block, of at most so many threads, leaves what it comes to in `parts`; the buffers of these."""
+                first: loops.Exp) -> None:
+    """Each block, of at most so many threads, leaves what it comes to in `parts`, from the first on."""
     code = sweep.code
     thread = code.let_int("thread", number("threadIdx", "blockDim"))
     threads = code.let_int("threads", count("blockDim"))
-    first = 1
-    while first * 2 < most:
-        first *= 2
+    half_of_most = 1
+    while half_of_most * 2 < most:
+        half_of_most *= 2
     for state in states:
         code.note(f"{' and '.join(state.components)} of the block, by halves; its first thread has it")
         names = sweep.variables[state.name]
-        held = [code.shared(name, type_, first) for name, type_ in
+        held = [code.shared(name, type_, half_of_most) for name, type_ in
                 zip(state.buffers("held"), state.monoid.types, strict=True)]
-        half = loops.Name(code.var("half", "int", integer(first if most > 1 else 0)))
+        half = loops.Name(code.var("half", "int", integer(half_of_most if most > 1 else 0)))
         with code.block() as rounds:
             upper = op("and", op("<=", half, thread), op("<", thread, op("*", half, integer(2))))
             code.add(loops.If(upper, tuple([loops.Store(array, op("-", thread, half), loops.Name(name))
@@ -52,11 +51,11 @@ def leave_parts(kernel: Kernel, sweep: Sweep, states: Sequence[State], most: int
             code.add(loops.Set(half.name, op("rshift", half, integer(1))))
         code.add(loops.While(op("<", integer(0), half), tuple(rounds)))
     block = code.let_int("block", number("blockIdx", "gridDim"))
+    block = block if first == integer(0) else op("+", first, block)
     with code.block() as kept:
         for state in states:
             keep(code, state, "parts", block, sweep.now(state))
     code.add(loops.If(op("==", thread, integer(0)), tuple(kept)))
-    return tuple([buffer for state in states for buffer in state_buffers(state, "parts", blocks)])
 
 
 def number(place: str, sizes: str) -> loops.Exp:

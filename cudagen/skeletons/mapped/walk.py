@@ -7,6 +7,9 @@ in each, which find the index that is theirs.
       int row = blockIdx * m + threadIdx_y;         no division: what the mapping folds, and nothing else, divides
       int i = row * k + threadIdx;
 
+A kernel whose mapping has cases has a launch for each part of its space, one after another, all of which write into the
+same results, or leave what their blocks come to behind each other's.
+
 What the host computes of sizes is passed. All guards of the mapping are one condition around what is done at an
 element. Axes that the mapping gives to `serial` or `thread` are loops.
 """
@@ -15,53 +18,89 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
+from nessie.base.names import Names
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import walk_of as places_of
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import Shape
+from nessie.cudagen.loops.plan import Buffer, Shape
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import launch
 from nessie.cudagen.skeletons.cuda.finish import finish_alone
 from nessie.cudagen.skeletons.elements import Sweep, number_at, states_of
 from nessie.cudagen.skeletons.interiors import Inside, fixed_interior, inside_or_not
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of, size_exp
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of, size_exp, state_buffers
 from nessie.cudagen.skeletons.mapped.sums import leave_parts
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.mappings.kernels import Walk, walk_of
+from nessie.lambda_cu.mappings.axes import show_space, substitute_all
+from nessie.lambda_cu.mappings.kernels import Walk, walks_of
 from nessie.lambda_cu.mappings.mapped import PLACES
+from nessie.lambda_cu.mappings.nodes import REST
 from nessie.lambda_cu.mappings.text import show_mapping
+from nessie.lambda_cu.scope import free_names
 
 Known = Mapping[str, loops.Exp]
 
 
 def plan_mapped(kernel: ir.Kernel, program: ir.Program, tables: Tables) -> Module:
-    found = walk_of(kernel)
-    assert found is not None
+    """The plan: a launch, or one for each part of the kernel's space, and an end behind all."""
     walk = places_of(kernel, program)
     made = Kernel(walk, tables, None, states_of(walk))
+    found, blocks, uses = walks_of(kernel), integer(0), Names()
+    hosts = [on_host(made, one) for one in found]
+    shapes = [shape_of(one, host) for one, host in zip(found, hosts, strict=True)]
+    total = reduce(lambda a, b: op("+", a, b), map(launched, shapes))
+    buffers = (*result_buffers(made), *[buffer for state in made.states.values()
+                                        for buffer in state_buffers(state, "parts", total)])
+    for one, host, shape in zip(found, hosts, shapes, strict=True):
+        threads(made, one, host, shape, blocks, uses.fresh(use_of(one)), buffers)
+        blocks, buffers = op("+", blocks, launched(shape)), ()
+    finish_alone(made, total)
+    return made.module(tuple([result_of(made, name) for name in kernel.returns]), elements_exp(made))
+
+
+def use_of(found: Walk) -> str:
+    """What the launch is called: of a part, by its case."""
+    return "sweep" if found.number is None else "rest" if found.case == REST else f"case{found.case}"
+
+
+def shape_of(found: Walk, host: Known) -> Shape:
+    return Shape(*[tuple([translated(size, host) for size in sizes])
+                   for sizes in (found.mapped.grid, found.mapped.block)])
+
+
+def threads(made: Kernel, found: Walk, host: Known, shape: Shape, earlier: loops.Exp, use: str,
+            buffers: tuple[Buffer, ...]) -> None:
+    """Adds a launch, before which there are so many earlier blocks."""
     code, states = made.code(), list(made.states.values())
     sweep = made.sweep(code, states, all_steps(made))
+    sweep.part = found.number
     for state in states:
         sweep.declare(state)
-    host = on_host(made, found)
-    computed = [name for name in found.mapped.passed if name in found.mapped.host]
+    computed = [name for name in found.mapped.passed if name in found.mapped.host or name in found.bounds]
     parameters = list(map(code.fresh, computed))
     given = {parameter: host[name] for name, parameter in zip(computed, parameters, strict=True)}
     here: dict[str, loops.Exp] = {name: loops.Name(place) for name, place in SPECIAL.items()}
     here |= {name: code.scalar(parameter, "int") for name, parameter in zip(computed, parameters, strict=True)}
     here |= {name: code.size(found.sizes[name]) for name in found.mapped.passed if name in found.sizes}
     walk_threads(sweep, found, here)
-    shape = Shape(*[tuple([translated(size, host) for size in sizes])
-                    for sizes in (found.mapped.grid, found.mapped.block)])
-    blocks, buffers = launched(shape), result_buffers(made)
     if states:
-        buffers += leave_parts(made, sweep, states, shape.most_threads, blocks)
-    about = f"{show_mapping(found.mapped.mapping)}: each index of {axes(found.root)} has a thread."
-    launch(made, "sweep", code, None, buffers, about=about, shape=shape, given=given)
-    finish_alone(made, blocks)
-    return made.module(tuple([result_of(made, name) for name in kernel.returns]), elements_exp(made))
+        first = earlier
+        if found.number:
+            name = code.fresh("earlier")
+            first, given = code.scalar(name, "int"), {**given, name: earlier}
+        leave_parts(made, sweep, states, shape.most_threads, first)
+    launch(made, use, code, None, buffers, about=about(found), shape=shape, given=given)
+
+
+def about(found: Walk) -> str:
+    mapping = show_mapping(found.mapped.mapping)
+    if found.number is None:
+        return f"{mapping}: each index of {axes(found.root)} has a thread."
+    part = substitute_all(found.mapped.stages[0], found.bounds)
+    case = "What no test takes" if found.case == REST else f"Case {found.case}"
+    return f"{case}: {show_space(part)}\n{mapping}: each of these indices has a thread."
 
 
 def launched(shape: Shape) -> loops.Exp:
@@ -81,6 +120,8 @@ def axes(root: ir.Flat | ir.Uniform) -> str:
 def on_host(kernel: Kernel, found: Walk) -> dict[str, loops.Exp]:
     """What the names of the mapping's host code, and the sizes that it begins with, are in sizes of the kernel."""
     known = {name: size_exp(kernel, size) for name, size in found.sizes.items()}
+    for name, exp in found.bounds.items():
+        known[name] = translated(exp, {size: size_exp(kernel, size) for size in free_names(exp)})
     for name, exp in found.mapped.host.items():
         known[name] = translated(exp, known)
     return known
@@ -95,6 +136,8 @@ def translated(exp: ir.Exp, known: Known) -> loops.Exp:
             return known[name]
         case ir.Op(name, arguments):
             return loops.Op(name, tuple([translated(argument, known) for argument in arguments]))
+        case ir.If(condition, then, orelse):
+            return loops.Op("select", tuple([translated(part, known) for part in (condition, then, orelse)]))
     raise TypeError(exp)
 
 
