@@ -20,7 +20,9 @@ from nessie.lambda_cu.check_expressions import (
     distinct,
 )
 from nessie.lambda_cu.check_host import Tables, check_entry, check_function
-from nessie.lambda_cu.mappings.kernels import why_not
+from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.cover import mistake
+from nessie.lambda_cu.mappings.kernels import extents_of, natural_of, root_of, space_of_part, why_not
 from nessie.lambda_cu.parts import EXPRESSIONS, thunks
 from nessie.lambda_cu.typing import Scope, bound_types, check_type, functions_of, require
 
@@ -76,7 +78,19 @@ def check_kernel(kernel: ir.Kernel, functions: Mapping[str, ir.ScalarFunction],
             check_binding(binding, place)
     refused = why_not(kernel)
     require(refused is None, refused.message if refused else "")
+    check_parts(kernel)
     return returned(kernel.returns, place.scope)
+
+
+def check_parts(kernel: ir.Kernel) -> None:
+    """One binding has parts at most, of the space that the kernel walks, and these have each index once."""
+    cut = [soac for bind in kernel.binds if isinstance(soac := bind.soac, ir.Map | ir.Reduce) and soac.parts]
+    if not cut:
+        return
+    require(isinstance(kernel.by, maps.Cases), "it has parts, but no mapping with cases")
+    require(len(cut) == 1 and cut[0].space == root_of(kernel), "its parts are none of the space that it walks")
+    wrong = mistake([space_of_part(part) for part in cut[0].parts], extents_of(cut[0].space), natural_of(kernel))
+    require(not wrong, wrong)
 
 
 def check_parameter(param: ir.Param, scope: Scope) -> None:

@@ -4,7 +4,7 @@
         sq = {a*a : a in as}
     in {s/total : s in sq}
 
-`% fuse a, b %`, `% cut a, b %`, `% level a by warp %` and `% map a by Jing %`, with nothing else in the comment, where
+`% fuse a, b %`, `% cut a, b %`, `% level a by warp %`, `% map a by Jing %` and `% map a case 2 by Jing %`, with nothing else in the comment, where
 a binding or a top-level form begins or ends: behind `let` or `;`, before `;` or `in`. Names must be bound in the form:
 by `let`, by `=` at the top, as parameters, or as the function, which stands for its result; one that is not is a
 mistake where the form is compiled, and no obstacle to others. Anything else is a comment; a warning tells of one that
@@ -21,6 +21,7 @@ from nessie.base.text.nearest import nearest
 from nessie.lambda_cu.mappings.levels import OWNERS
 from nessie.lambda_cu.mappings.nodes import STRATEGIES
 from nessie.lambda_cu.mappings.text import parse_part
+from nessie.schedule.wishes.asked import case_number
 from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, Bound, Wish
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
@@ -30,9 +31,9 @@ from nessie.syntax.walk import EXPRESSIONS
 
 PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)|"
                     rf"(level)\s+({NAME_CHARACTER}+)\s+by\s+({NAME_CHARACTER}+)|"
-                    rf"(map)\s+({NAME_CHARACTER}+)\s+by\s+(?-i:({'|'.join(STRATEGIES)}|[A-Z]\w*\s*\([^%]*[^%\s])))\s*%",
+                    rf"(map)\s+({NAME_CHARACTER}+)(?:\s+case\s+(\w+))?\s+by\s+(?-i:({'|'.join(STRATEGIES)}|[A-Z]\w*\s*\([^%]*[^%\s])))\s*%",
                     re.IGNORECASE)
-LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+\s+by\s+(\w+)(\s*\([^%]*)?\s*%", re.IGNORECASE)
+LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+(?:\s+(\w+)\s+\w+)?\s+by\s+(\w+)(\s*\([^%]*)?\s*%", re.IGNORECASE)
 FIRST = {FUSE: 1, CUT: 1, LEVEL: 4, MAP: 7}         # the groups of the pragmas' words
 
 
@@ -44,10 +45,12 @@ def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
 
 
 def wish_of(place: Span, match: re.Match[str], scope: Span) -> Wish:
-    kind, first, second = [part for part in match.groups() if part]
+    kind, first, *_, second = [part for part in match.groups() if part]
     if kind.lower() != MAP:
         return Wish(kind.lower(), first.lower(), second.lower(), place, scope)
-    return Wish(MAP, first.lower(), second, place, scope, Span(place.source, *match.span(FIRST[MAP] + 2)))
+    case, text = [Span(place.source, *match.span(FIRST[MAP] + number)) for number in (2, 3)]
+    asked = match[FIRST[MAP] + 2] or ""
+    return Wish(MAP, first.lower(), second, place, scope, text, asked.lower(), case if asked else None)
 
 
 def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
@@ -69,6 +72,7 @@ def mistake_in_mapping(wish: Wish) -> NessieError | None:
     """The error of a pragma whose mapping is none."""
     if wish.kind == MAP and wish.text is not None:
         try:
+            case_number(wish)
             parse_part(wish.text)
         except NessieError as wrong:
             return wrong
@@ -81,12 +85,12 @@ def mistyped(remarks: Iterable[Span]) -> list[NessieError]:
     for span in remarks:
         like = LIKE.fullmatch(span.source.text, span.start, span.end)
         if like and not PRAGMA.fullmatch(span.source.text, span.start, span.end):
-            word, mapping, arguments = like.groups()
-            known = ("map", "level") if word.lower() not in ("map", "level") else (
-                ("GridBlock", "Levels") if arguments else STRATEGIES)
-            wrong = 1 if "map" in known else 2
+            word, case, mapping, arguments = like.groups()
+            wrong, known = (1, ("map", "level")) if word.lower() not in ("map", "level") else (
+                (2, ("case",)) if case and case.lower() != "case" else
+                (3, ("GridBlock", "Levels") if arguments else STRATEGIES))
             meant = nearest(like[wrong], known, 0.65) or nearest(like[wrong].lower(), [k.lower() for k in known], 0.65)
-            if meant and (wrong == 2 or arguments or mapping in (*STRATEGIES, *OWNERS)):
+            if meant and (wrong == 3 or arguments or mapping in (*STRATEGIES, *OWNERS)):
                 right = next(k for k in known if k.lower() == meant.lower())
                 found.append(NessieError("this comment looks like a pragma, and is none",
                                          (Span(span.source, *like.span(wrong)), ""), hint=f"did you mean {right}?"))

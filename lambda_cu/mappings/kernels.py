@@ -28,6 +28,8 @@ from nessie.lambda_cu.mappings.levels import beyond
 from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.strategies import mapping_of
+from nessie.lambda_cu.scope import space_names
+from nessie.lambda_cu.spaces.closed import INTS
 from nessie.lambda_cu.text.soacs import keyword
 from nessie.lambda_cu.typing import require
 
@@ -100,6 +102,8 @@ def launchable(made: Mapped) -> Mapped:
 # Parts ------------------------------------------------------------------------------------------
 
 AUTO = maps.Strategy("auto")
+NO_TESTS = ("no conditional here has a case: its test must compare indices, or what is left of them by division, with "
+            "what is alike for all elements, and nothing else may stand around it")
 
 
 def parts_in(kernel: ir.Kernel) -> tuple[ir.Part, ...]:
@@ -112,8 +116,7 @@ def parts_of(kernel: ir.Kernel, by: maps.Cases) -> tuple[ir.Part, ...]:
     """The same, made here if they have not been; raise Unmappable where there is none, or a case has none."""
     parts = parts_in(kernel) or parts_in(with_parts(kernel))
     if not parts:
-        raise Unmappable(by, "cases are of conditionals that begin what is computed at an element, and whose tests "
-                             "compare indices, or their rests, with numbers: here is none")
+        raise Unmappable(by, NO_TESTS)
     there = sorted({part.case for part in parts} - {maps.REST})
     for case, _ in by.of:
         if case not in {part.case for part in parts}:
@@ -147,6 +150,25 @@ def part_walk(root: ir.Flat | ir.Uniform, number: int, part: ir.Part, walk: maps
         raise Unmappable(walk, "parts have launches of their own, which need a mapping: `none` is for all of a kernel")
     made = launchable(mapped(top, space, Names({*sizes, *bounds, *PLACES})))
     return Walk(made, root, sizes, number, part.case, bounds)
+
+
+def space_of_part(part: ir.Part) -> Space:
+    """The axes of a part, in the kernel's names."""
+    return tuple([Axis(high, low, ir.Const(step, "int"), ir.Const(width, "int")) for (low, high), step, width
+                  in zip(sides_of(part), part.steps, part.widths, strict=True)])
+
+
+def extents_of(root: ir.Space) -> tuple[ir.Exp, ...]:
+    """The lengths of the axes of a space whose axes each have one."""
+    assert isinstance(root, ir.Flat | ir.Uniform)
+    return tuple([INTS.size(size) for size in ((root.size,) if isinstance(root, ir.Flat) else root.axes)])
+
+
+def natural_of(kernel: ir.Kernel) -> set[str]:
+    """The names of the kernel that are sizes, and never negative."""
+    arrays = [param.type.size for param in kernel.params if isinstance(param.type, ir.Array)]
+    spaces = [name for bind in kernel.binds if not isinstance(bind.soac, ir.Once) for name in space_names(bind.soac.space)]
+    return {name for name in (*arrays, *spaces) if isinstance(name, str)}
 
 
 def sides_of(part: ir.Part) -> list[tuple[ir.Exp, ir.Exp]]:
@@ -194,14 +216,12 @@ def root_of(kernel: ir.Kernel) -> ir.Flat | ir.Uniform:
 def space_of(root: ir.Flat | ir.Uniform) -> tuple[Space, dict[str, ir.Size]]:
     """Return the axes of the space, and the sizes that they name: by names of the kernel's, as far as mappings do not
     have them for themselves."""
-    axes = (root.size,) if isinstance(root, ir.Flat) else root.axes
     sizes: dict[str, ir.Size] = {}
     space = []
-    for size in axes:
-        if isinstance(size, str):
-            name = f"{size}_" if OUTER.match(size) or size in PLACES else size
-            sizes[name] = size
-            space.append(Axis(ir.Var(name)))
-        else:
-            space.append(Axis(ir.Const(size, "int")))
+    for size in extents_of(root):
+        if isinstance(size, ir.Var):
+            name = f"{size.name}_" if OUTER.match(size.name) or size.name in PLACES else size.name
+            sizes[name] = size.name
+            size = ir.Var(name)
+        space.append(Axis(size))
     return tuple(space), sizes

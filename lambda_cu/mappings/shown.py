@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from nessie.base.source import InternalError, NessieError, Source
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.axes import Space, indices, parse_space, show_space, value
+from nessie.lambda_cu.mappings.axes import Space, indices, parse_space, show_space, substitute_all, value
 from nessie.lambda_cu.mappings.certificate import mistake, walked
 from nessie.lambda_cu.mappings.combinators import Unmappable, chain
 from nessie.lambda_cu.mappings.levels import beyond
@@ -77,15 +78,15 @@ def shown_launch(made: Mapped) -> str:
     return f"grid ({exps(made.grid)}), block ({exps(made.block)})"
 
 
-def in_sizes(made: Mapped) -> Mapped:
-    """The mapping, whose launch and loops are formulas of the space's sizes."""
-    known: dict[str, ir.Exp] = {}
+def in_sizes(made: Mapped, bounds: Mapping[str, ir.Exp] = MappingProxyType({})) -> Mapped:
+    """The mapping, whose launch and loops are formulas of the space's sizes, and of what its bounds are."""
+    known = dict(bounds)
 
     def formula(exp: ir.Exp) -> ir.Exp:
         return substitute(exp, {name: known[name] for name in free_names(exp) if name in known})
     for name, exp in made.host.items():
         known[name] = formula(exp)
-    return replace(made, grid=tuple(map(formula, made.grid)), block=tuple(map(formula, made.block)),
+    return replace(made, stages=(substitute_all(made.stages[0], known), *made.stages[1:]), grid=tuple(map(formula, made.grid)), block=tuple(map(formula, made.block)),
                    loops={name: formula(length) for name, length in made.loops.items()})
 
 

@@ -16,10 +16,11 @@ from nessie.flatten.values.emitter import SpaceMade
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.borders import splits
 from nessie.lambda_cu.borders.interior import Split
-from nessie.lambda_cu.mappings.kernels import walk_of
+from nessie.lambda_cu.mappings.axes import show_space
+from nessie.lambda_cu.mappings.kernels import Walk, walks_of
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.shown import in_sizes, shown_idle, shown_launch, shown_recovery
-from nessie.lambda_cu.mappings.text import show_mapping
+from nessie.lambda_cu.mappings.text import show_case, show_mapping
 from nessie.lambda_cu.scope import failing_functions, statements
 from nessie.lambda_cu.spaces.steps import show
 from nessie.lambda_cu.text.printer_expressions import show_exp, show_size
@@ -32,6 +33,7 @@ from nessie.schedule.explain.notes import (
     InteriorExplained,
     MappingExplained,
     Notes,
+    PartExplained,
     ReductionExplained,
     SpaceExplained,
 )
@@ -131,21 +133,30 @@ def mappings(fused: ir.Program, flat: ir.Program, job: pipeline.Job) -> tuple[Ma
     return tuple([mapping_explained(kernel, asked, names) for kernel in fused.kernels if kernel.by is not None])
 
 
-def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, Wish], names: Mapping[str, str]) -> MappingExplained:
+def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]],
+                      names: Mapping[str, str]) -> MappingExplained:
     """`asked`: the wishes for launches, by their origins."""
     assert kernel.by is not None
-    wish = next((asked[origin] for origin in (*kernel.merged, kernel.origin) if origin in asked), None)
-    source = "the program's text" if wish is None else wish.option if wish.place is None else (
-        f"the pragma at {place_text(wish.place)}")
+    wishes = next((asked[origin] for origin in (*kernel.merged, kernel.origin) if origin in asked), ())
+    source = " and ".join([wish.option if wish.place is None else f"the pragma at {place_text(wish.place)}"
+                           for wish in wishes]) or "the program's text"
     place, text = user_span(kernel.origin), show_mapping(kernel.by)
     if by_owners(kernel):
         owner = owned(kernel)
         return MappingExplained(place, text, source, f"each row has {owner.lanes} of the {THREADS} threads of a block")
-    found = walk_of(kernel)
-    assert found is not None
+    walks = walks_of(kernel)
+    if walks[0].number is not None:
+        return MappingExplained(place, text, source, "", parts=tuple([part_explained(walk, names) for walk in walks]))
+    (found,) = walks
     launch, idle = shown_launch(in_sizes(found.mapped)), shown_idle(found.mapped)
     return MappingExplained(place, text, source, renamed(launch, names), renamed(idle, names),
                             shown_recovery(found.mapped))
+
+
+def part_explained(walk: Walk, names: Mapping[str, str]) -> PartExplained:
+    made = in_sizes(walk.mapped, walk.bounds)
+    return PartExplained(show_case(walk.case), renamed(show_space(made.stages[0]), names), show_mapping(made.mapping),
+                         renamed(shown_launch(made), names), shown_recovery(walk.mapped))
 
 
 def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained:

@@ -67,7 +67,8 @@ def interior_json(found: InteriorExplained) -> dict[str, Any]:
 
 def mapping_json(found: MappingExplained) -> dict[str, Any]:
     return {"place": place_json(found.place), "mapping": found.mapping, "source": found.source, "launch": found.launch,
-            "idle": found.idle, "recovery": found.recovery}
+            "idle": found.idle, "recovery": found.recovery,
+            **({"parts": [vars(part) for part in found.parts]} if found.parts else {})}
 
 
 def reduction_json(found: ReductionExplained) -> dict[str, Any]:

@@ -62,16 +62,28 @@ class InteriorExplained:
 
 
 @dataclass(frozen=True)
+class PartExplained:
+    """A partition that has a launch of its own: its case, the number of a test or `rest`, its space, the mapping that
+    walks it; its blocks and threads, formulas; what it takes to find an index."""
+    case: str
+    space: str
+    mapping: str
+    launch: str
+    recovery: str
+
+
+@dataclass(frozen=True)
 class MappingExplained:
     """The mapping that walks the kernel of what is computed at `place`, and where it comes from, a pragma, an option or
     the text of the program; the blocks and threads of its launch, and how many of these have no index: formulas;
-    `recovery`: what it takes to find one."""
+    `recovery`: what it takes to find one. A mapping with cases has instead `parts`, each with its launch."""
     place: Span | None
     mapping: str
     source: str
     launch: str
     idle: str = ""
     recovery: str = ""
+    parts: tuple[PartExplained, ...] = ()
 
 
 @dataclass(frozen=True)

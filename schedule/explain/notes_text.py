@@ -82,7 +82,13 @@ def mappings(notes: Sequence[MappingExplained]) -> Doc:
 def mapping(note: MappingExplained) -> Iterator[str]:
     yield f"  {excerpt(note.place)}  {place_text(note.place)}".rstrip()
     yield f"    {note.mapping}, by {note.source}"
-    yield f"    {note.launch}"
+    if note.launch:
+        yield f"    {note.launch}"
+    for part in note.parts:
+        yield f"    case {part.case}: {part.space}"
+        yield f"      {part.mapping}"
+        yield f"      {part.launch}"
+        yield f"      an index is found by {part.recovery}"
     if note.idle:
         yield f"    threads without an index: {note.idle}"
         yield f"    an index is found by {note.recovery}"

@@ -1,4 +1,5 @@
-"""Wishes for mappings as options have them: `b=Jing`, or `@FILE`, whose lines are `b by Jing`."""
+"""Wishes for mappings as options have them: `b=Jing`, `b case 2=Jing`, or `@FILE`, whose lines are `b by Jing` or `b case
+2 by Jing`."""
 from __future__ import annotations
 
 import re
@@ -6,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nessie.base.source import NessieError, Source, Span
+from nessie.lambda_cu.mappings.nodes import REST
 from nessie.lambda_cu.mappings.text import parse_part
 from nessie.schedule.wishes.wishes import MAP, Wish
 
-ASKED = re.compile(r"\s*([^\s=]+)\s*=\s*(.*\S)\s*", re.DOTALL)
-LINE = re.compile(r"[^\S\n]*([^\s#]\S*)[^\S\n]+by[^\S\n]+([^\n]*[^\s])[^\S\n]*")
+ASKED = re.compile(r"\s*([^\s=]+)(?:\s+(?i:case)\s+([^\s=]+))?\s*=\s*(.*\S)\s*", re.DOTALL)
+LINE = re.compile(r"[^\S\n]*([^\s#]\S*)(?:[^\S\n]+(?i:case)[^\S\n]+(\S+))?[^\S\n]+by[^\S\n]+([^\n]*[^\s])[^\S\n]*")
 SKIPPED = re.compile(r"\s*(#.*)?")
 
 
@@ -19,7 +21,7 @@ def asked(text: str, option: str = "--map") -> list[Wish]:
     if text.startswith("@"):
         return list(of_file(text[1:]))
     source = Source(option, text)
-    return [wish(source, ASKED.fullmatch(text), Span(source, 0, len(text)), "NAME=MAPPING, such as b=Jing")]
+    return [wish(source, ASKED.fullmatch(text), Span(source, 0, len(text)), "NAME=MAPPING, such as b=Jing, or NAME case 2=MAPPING")]
 
 
 def of_file(path: str) -> Iterator[Wish]:
@@ -31,7 +33,7 @@ def of_file(path: str) -> Iterator[Wish]:
     for line in content.splitlines(keepends=True):
         place = Span(source, at, at + len(line.rstrip()))
         if not SKIPPED.fullmatch(line.strip()):
-            yield wish(source, LINE.fullmatch(content, place.start, place.end), place, "NAME by MAPPING")
+            yield wish(source, LINE.fullmatch(content, place.start, place.end), place, "NAME by MAPPING, or NAME case 2 by MAPPING")
         at += len(line)
 
 
@@ -39,6 +41,19 @@ def wish(source: Source, found: re.Match[str] | None, place: Span, wanted: str) 
     """The wish that is written so; its mapping is read now, so that a mistake is told whatever the target."""
     if found is None:
         raise NessieError(f"what is to be walked how must stand here: {wanted}", (place, ""))
-    text = Span(source, *found.span(2))
+    text = Span(source, *found.span(3))
+    case = Span(source, *found.span(2)) if found[2] else None
+    made = Wish(MAP, found[1].lower(), found[3], text=text, case=(found[2] or "").lower(), case_text=case)
+    case_number(made)
     parse_part(text)
-    return Wish(MAP, found[1].lower(), found[2], text=text)
+    return made
+
+
+def case_number(wish: Wish) -> int:
+    """The number of the wish's case."""
+    if wish.case == "rest":
+        return REST
+    if not re.fullmatch("[1-9][0-9]{0,8}", wish.case, re.ASCII) and wish.case:
+        raise NessieError("a case is the number of a test, from 1 on, or `rest`",
+                          *([(wish.case_text, "")] if wish.case_text else []))
+    return int(wish.case or REST)

@@ -1,9 +1,12 @@
-"""Pass: lets mappings walk kernels, as users wish: `% level s by warp %`, `% map b by Jing %`, `--map b=Jing`.
+"""Pass: lets mappings walk kernels, as users wish: `% level s by warp %`, `% map b by Jing %`, `--map b=Jing`, `% map b
+case 2 by Jing %`.
 
   in    flat λcu, in which nothing is said of walks
   out   the same, in which kernels say `by` which mapping they are walked
   how   A name means nodes of a graph, as those of other wishes do (schedule.wishes.pairs); the kernels of these nodes
-        get the mapping, each a copy of its own. A strategy becomes the mapping that it makes for the kernel's space
+        get the mapping, each a copy of its own. A strategy becomes the mapping that it makes for the kernel's space.
+        Wishes for cases of one kernel become one mapping, whose cases stand for partitions, which are made later
+        (lambda_cu.borders.partitions)
 
 A mapping changes no result, so only GPUs, whose threads it is about, are asked for it. Options come before pragmas.
 """
@@ -18,13 +21,14 @@ from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.combinators import Unmappable
-from nessie.lambda_cu.mappings.kernels import why_not, with_mapping
+from nessie.lambda_cu.mappings.kernels import NO_TESTS, why_not, with_mapping
 from nessie.lambda_cu.mappings.owners import by_owner, by_owners
 from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.lambda_cu.scope import map_runs, statements
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.graph import regions_with_graphs
 from nessie.schedule.graph.nodes import HOST, Node
+from nessie.schedule.wishes.asked import case_number
 from nessie.schedule.wishes.pairs import concerned, missing, named, place_of, places_of
 from nessie.schedule.wishes.wishes import LEVEL, MAPPINGS, Wish, Wishes
 
@@ -34,34 +38,49 @@ def mappings(program: ir.Program, wishes: Wishes, profile: Profile) -> ir.Progra
     return with_mappings(program, found) if (found := wished(program, wishes, profile)) else program
 
 
-def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, Wish]:
-    """Return which wish says how each of the kernels' results is walked of which one does."""
+def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, tuple[Wish, ...]]:
+    """Return which wishes say how each of the kernels' results is walked of which one does: several, if for cases."""
     wanted = [wish for wish in wishes.wanted if wish.kind in MAPPINGS]
     if not wanted:
         return {}
     graphs = [graph for _, graph in regions_with_graphs(program, profile, None, None)]
-    found: dict[str, Wish] = {}             # by the name of a result
+    found: dict[str, tuple[Wish, ...]] = {}     # by the name of a result
     for wish in wanted:
         nodes = [node for graph in graphs for node in named(graph, wish.first, wish, wishes) if node.op != HOST]
         if not nodes and wishes.strict and concerned(graphs, wish):
             raise missing(graphs, wish.first, wish, wishes)
-        earlier = [found[name] for node in nodes for name in node.results if name in found]
+        earlier = [one for node in nodes for name in node.results for one in found.get(name, ())]
         for other in [other for other in earlier if other.says_other(wish)][:1]:
             raise NessieError(f"{wish.first} is to be walked in two ways, and can be in one", *place_of(other),
                               *place_of(wish))
-        nodes = [node for node in nodes if not any([name in found for name in node.results])]
+        nodes = [node for node in nodes if not any([one.includes(wish) for name in node.results
+                                                    for one in found.get(name, ())])]
         if not nodes:
             continue
         refused = require_walks(program, nodes, wish)
         wishes.met.told.update(dict.fromkeys([f"{wish.option} leaves out the kernel of {made}: {reason}"
                                               for made, reason in refused]))
-        found |= {name: wish for node in nodes for name in node.results if name != "_"}
+        found |= {name: (*found.get(name, ()), wish) for node in nodes for name in node.results if name != "_"}
     return found
 
 
 def mapping_of(wish: Wish, places: Places | None = None) -> maps.Mapping:
     """Return the mapping that is wished for. `places` records where its parts stand in its text."""
-    return by_owner(wish.second) if wish.kind == LEVEL else parse_part(text_of(wish), places)
+    if wish.kind == LEVEL:
+        return by_owner(wish.second)
+    found = parse_part(text_of(wish), places)
+    if not wish.case:
+        return found
+    if isinstance(found, maps.Cases):
+        raise NessieError("the mapping of a case has no cases", (text_of(wish), ""))
+    return maps.Cases(((case_number(wish), found),))
+
+
+def mapping_of_all(wishes: Sequence[Wish]) -> maps.Mapping:
+    """Return the mapping that these wishes for one kernel come to, the rest last."""
+    found = list(map(mapping_of, wishes))
+    cases = [case for mapping in found if isinstance(mapping, maps.Cases) for case in mapping.of]
+    return maps.Cases(tuple(sorted(cases, key=lambda case: (case[0] == maps.REST, case[0])))) if cases else found[0]
 
 
 def text_of(wish: Wish) -> Span:
@@ -81,7 +100,7 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish) -> lis
             refused.append((", ".join([param.name for param in run.results if param.name != "_"]), reason))
     if runs and len(refused) == len(runs):
         raise impossible(wish, refused[0][1], places, nodes)
-    return [(name, reason.message) for name, reason in refused if reason.message != NO_SEGMENTS]
+    return [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
 
 
 NO_SEGMENTS = "it has no segments"
@@ -100,6 +119,8 @@ def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[N
         return NessieError(f"{wish.first} cannot be computed by a {wish.second} for each segment: {reason.message}",
                            *[*places_of(nodes[:1]), *place_of(wish)])
     text, part = text_of(wish), places.of(reason.part)
+    if isinstance(reason.part, maps.Cases):
+        text, part = wish.case_text or text, None
     return NessieError(reason.message, (inside(text, part) if part else text, ""), *places_of(nodes[:1]))
 
 
@@ -110,26 +131,26 @@ def runs_of(program: ir.Program, results: set[str]) -> list[ir.Run]:
                  if any([param.name in results for param in run.results])}.values())[::-1]
 
 
-def with_mappings(program: ir.Program, wishes: Mapping[str, Wish]) -> ir.Program:
+def with_mappings(program: ir.Program, wishes: Mapping[str, tuple[Wish, ...]]) -> ir.Program:
     """The program in which runs that make these names have kernels of their own, with mappings where they can."""
     kernels, names = {kernel.name: kernel for kernel in program.kernels}, Names(k.name for k in program.kernels)
     runs = [s for function in program.functions for s in statements(function.body) if isinstance(s, ir.Run)]
-    made: dict[tuple[str, Wish], ir.Kernel] = {}
+    made: dict[tuple[str, tuple[Wish, ...]], ir.Kernel] = {}
 
-    def wish_of(run: ir.Run) -> Wish | None:
-        wish = next((wishes[param.name] for param in run.results if param.name in wishes), None)
-        return wish if wish and refusal(kernels[run.kernel], mapping_of(wish), wish) is None else None
+    def wishes_of(run: ir.Run) -> tuple[Wish, ...]:
+        found = next((wishes[param.name] for param in run.results if param.name in wishes), ())
+        return tuple([wish for wish in found if refusal(kernels[run.kernel], mapping_of(wish), wish) is None])
 
     def walked(run: ir.Run) -> ir.Run:
-        wish = wish_of(run)
-        if wish is None:
+        wanted = wishes_of(run)
+        if not wanted:
             return run
-        if (run.kernel, wish) not in made:
+        if (run.kernel, wanted) not in made:
             free = run.kernel not in stay and all([run.kernel != kernel.name for kernel in made.values()])
             name = run.kernel if free else names.fresh(run.kernel)
-            made[run.kernel, wish] = replace(with_mapping(kernels[run.kernel], mapping_of(wish)), name=name)
-        return replace(run, kernel=made[run.kernel, wish].name)
-    stay = kernels.keys() - {run.kernel for run in runs} | {run.kernel for run in runs if wish_of(run) is None}
+            made[run.kernel, wanted] = replace(with_mapping(kernels[run.kernel], mapping_of_all(wanted)), name=name)
+        return replace(run, kernel=made[run.kernel, wanted].name)
+    stay = kernels.keys() - {run.kernel for run in runs} | {run.kernel for run in runs if not wishes_of(run)}
     functions = tuple([replace(f, body=map_runs(f.body, walked)) for f in program.functions])
     kept = [kernel for kernel in program.kernels if kernel.name in stay]
     return replace(program, kernels=(*kept, *made.values()), functions=functions)

@@ -13,15 +13,18 @@ MAPPINGS = (LEVEL, MAP)
 @dataclass(frozen=True)
 class Wish:
     """`first` and `second` shall never share a kernel (`cut`), or always (`fuse`); or `first` shall be computed by
-    segments that are owned at the `level` that `second` is, or be walked by the mapping (`map`) of that text. Only a
-    pragma has a `place`, where it is written, and a `scope`, the top-level form there, whose names it means. `text`:
-    where `second`, if it is a mapping, is written."""
+    segments that are owned at the `level` that `second` is, or be walked by the mapping (`map`) of that text: all of
+    it, or the partition of a `case`, the number of a test or `rest`. Only a pragma has a `place`, where it is written,
+    and a `scope`, the top-level form there, whose names it means. `text`: where `second`, if it is a mapping, is
+    written; `case_text`: where the case is."""
     kind: str
     first: str
     second: str
     place: Span | None = None
     scope: Span | None = None
     text: Span | None = field(default=None, compare=False, repr=False)
+    case: str = ""
+    case_text: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -30,13 +33,19 @@ class Wish:
 
     def says_other(self, later: Wish) -> bool:
         """Does another wish for the same, written in the same way, say something else of how it is walked?"""
-        return (self.kind, self.second) != (later.kind, later.second) and (self.place is None) == (later.place is None)
+        mine, theirs = [(wish.kind, wish.second, wish.case) for wish in (self, later)]
+        return mine != theirs and self.includes(later) and (self.place is None) == (later.place is None)
+
+    def includes(self, later: Wish) -> bool:
+        """Does it say already how that is walked of which another wish for the same says it?"""
+        return self.case == later.case or "" in (self.case, later.case)
 
     @property
     def option(self) -> str:
         """The option that says the same."""
         return {CUT: f"--cut {self.first},{self.second}", FUSE: f"--fuse-edge {self.first},{self.second}",
-                LEVEL: f"--level {self.first}={self.second}", MAP: f"--map {self.first}={self.second}"}[self.kind]
+                LEVEL: f"--level {self.first}={self.second}",
+                MAP: f"--map {self.first}{f' case {self.case}' * bool(self.case)}={self.second}"}[self.kind]
 
 
 @dataclass(frozen=True)

@@ -148,15 +148,16 @@ def target(repl: Repl, command: syntax.Command) -> None:
 
 
 def map_(repl: Repl, command: syntax.Command) -> None:
-    """Ask for a mapping from now on, in place of earlier ones for the same name; alone, show those asked for."""
+    """Ask for a mapping from now on, in place of earlier ones for the same name, or the same case of it; alone, show
+    those asked for."""
     session = repl.session
     if not command.text:
         options = [wish.option for wish in session.job.wishes if wish.kind in MAPPINGS]
         repl.show("".join([f"{option}\n" for option in options]) or "no mapping is asked for\n")
         return
     wanted = asked(command.text, ":map")
-    names = {wish.first for wish in wanted}
-    kept = [wish for wish in session.job.wishes if wish.kind not in MAPPINGS or wish.first not in names]
+    kept = [wish for wish in session.job.wishes if wish.kind not in MAPPINGS
+            or not any([wish.first == new.first and wish.includes(new) for new in wanted])]
     session.job = replace(session.job, wishes=(*kept, *wanted))
 
 
