@@ -4,11 +4,11 @@
         sq = {a*a : a in as}
     in {s/total : s in sq}
 
-`% fuse a, b %`, `% cut a, b %`, `% level a by warp %`, `% map a by Jing %` and `% map a case 2 by Jing %`, with nothing else in the comment, where
-a binding or a top-level form begins or ends: behind `let` or `;`, before `;` or `in`. Names must be bound in the form:
-by `let`, by `=` at the top, as parameters, or as the function, which stands for its result; one that is not is a
-mistake where the form is compiled, and no obstacle to others. Anything else is a comment; a warning tells of one that
-looks like a pragma for a mapping.
+`% fuse a, b %`, `% cut a, b %`, `% level a by warp %`, `% map a by Jing %` and `% map a case 2 by Jing %`, with nothing
+else in the comment, where a binding or a top-level form begins or ends: behind `let` or `;`, before `;` or `in`. Names
+must be bound in the form: by `let`, by `=` at the top, as parameters, or as the function, which stands for its result;
+one that is not is a mistake where the form is compiled, and no obstacle to others. Anything else is a comment; a
+warning tells of one that looks like a pragma for a mapping.
 """
 from __future__ import annotations
 

@@ -7,13 +7,14 @@
 
 A test is regular if it compares an index with what is alike for all elements, or the rest of an index, less such a
 number, by a constant with constants; so are `and`, `or` and `not` of regular tests. The first conditional that is not
-ends the chain, and stays a conditional of the rest, with all behind it. Each test cuts what the tests before it leave
-(lambda_cu.borders.boxes), bounds before steps. Where bounds may be any ints, not sizes only, partitions are there if
-these are as small as sizes; if not, all is one more part of the rest, as it was.
+ends the chain, and stays a conditional of the rest, with all behind it; so does a check. Each test cuts what the tests
+before it leave (lambda_cu.borders.boxes), bounds before steps. Where bounds may be any ints, not sizes only, partitions
+are there if these are as small as sizes; if not, all is one more part of the rest, as it was. A chain may stand in what
+a let binds, as fusing leaves it: then all behind the let is computed in each part.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from nessie.base.records import dataclass
@@ -39,6 +40,7 @@ MOST_PARTS = 40
 MOST_TESTS = 8                  # alternatives of a condition
 OPPOSITE = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "/=": "/="}
 Alternatives = list[list[Test]]                 # tests of which all hold; one of several
+Around = tuple[ir.Let, bool]                    # a let, and whether something stands in what it binds, or in its body
 
 
 @dataclass(frozen=True)
@@ -48,29 +50,72 @@ class Cutting:
     left: tuple[Box, ...]
 
 
-def parts_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Collection[str]) -> tuple[ir.Part, ...]:
-    """The partitions that the thunk's chain makes of its space; none if it has no chain. `names`: the kernel's
-    parameters; `failing`: the scalar functions that can fail."""
+@dataclass(frozen=True)
+class Chain:
+    """A conditional in a thunk's body, and the lets around it, the outermost first: it stands in what a let binds, or
+    in its body."""
+    conditional: ir.If
+    around: tuple[Around, ...]
+
+
+def parts_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Collection[str],
+             asked: Collection[int] = ()) -> tuple[ir.Part, ...]:
+    """The partitions that the thunk's chain makes of its space; none if it has no chain. Of several chains the first
+    one counts which has the cases that are asked for. `names`: the kernel's parameters; `failing`: the scalar functions
+    that can fail."""
     if not isinstance(soac.space, ir.Flat | ir.Uniform):
         return ()
     reader = Reader.of(soac, names)
+    found = [parts for chain in chains(soac.thunk.body, reader) if (parts := cut(soac, chain, reader, failing))]
+    return next((parts for parts in found if set(asked) <= {part.case for part in parts}), found[0] if found else ())
+
+
+def chains(body: ir.Exp, reader: Reader) -> Iterator[Chain]:
+    """The conditional that the body comes to, and then those that its lets bind."""
+    around, end = behind_lets(body, reader)
+    if isinstance(end, ir.If):
+        yield Chain(end, around)
+    for number, (let, _) in enumerate(around):
+        inner, end = behind_lets(let.value, reader)
+        if isinstance(end, ir.If) and len(let.names) == 1:
+            yield Chain(end, (*around[:number], (let, True), *inner))
+
+
+def behind_lets(exp: ir.Exp, reader: Reader) -> tuple[tuple[Around, ...], ir.Exp]:
+    """The lets that an expression begins with, and what is behind them."""
+    lets: list[Around] = []
+    while isinstance(exp, ir.Let):
+        reader.finder.note(exp.names, exp.value, NONE)
+        lets.append((exp, False))
+        exp = exp.body
+    return tuple(lets), exp
+
+
+def within(around: Iterable[Around], exp: ir.Exp) -> ir.Exp:
+    for let, bound in reversed(list(around)):
+        exp = ir.Let(let.names, exp, let.body) if bound else ir.Let(let.names, let.value, exp)
+    return exp
+
+
+def cut(soac: ir.Map | ir.Reduce, chain: Chain, reader: Reader, failing: Collection[str]) -> tuple[ir.Part, ...]:
+    """The partitions that the chain makes."""
     frame = Frame(tuple([reader.size_form(size) for size in extents(soac.space)]), reader.finder.ranges.natural)
-    done, body, lets = Cutting((), (frame.whole,)), soac.thunk.body, list[ir.Let]()
-    case, asked = 0, set[ir.Exp]()
-    while isinstance(body, ir.Let | ir.If):
-        if isinstance(body, ir.Let):
-            reader.finder.note(body.names, body.value, NONE)
-            lets.append(body)
-            body = body.body
-            continue
-        found = None if fails(body.then) or fails(body.orelse) else reader.alternatives(body.condition, True)
-        further = None if found is None else cut_by(frame, done, found, case + 1, within(lets, body.then))
+    done, around, case, asked = Cutting((), (frame.whole,)), chain.around, 0, set[ir.Exp]()
+    exp: ir.Exp = chain.conditional
+    reader.asked = set()
+    while True:
+        lets, exp = behind_lets(exp, reader)
+        around += lets
+        if not isinstance(exp, ir.If) or fails(exp.then) or fails(exp.orelse):
+            break
+        found = reader.alternatives(exp.condition, True)
+        further = None if found is None else cut_by(frame, done, found, case + 1, within(around, exp.then))
         if further is None:
             break
-        done, case, asked, body = further, case + 1, set(reader.asked), body.orelse
+        done, case, asked, exp = further, case + 1, set(reader.asked), exp.orelse
     if not case:
         return ()
-    rest = within(lets, body)
+    rest = within(around, exp)
     builder = Builder(soac, frame, reader.conditions(asked), failing)
     parts = [*done.parts, *[(maps.REST, box, rest) for box in done.left]]
     return (*[builder.part(number, box, exp) for number, box, exp in parts], *builder.otherwise())
@@ -88,12 +133,6 @@ def cut_by(frame: Frame, before: Cutting, alternatives: Alternatives, case: int,
             parts += [(case, box, exp) for box in cut[0]]
             left += cut[1]
     return Cutting(tuple(parts), tuple(left)) if len(parts) + len(left) <= MOST_PARTS else None
-
-
-def within(lets: Iterable[ir.Let], exp: ir.Exp) -> ir.Exp:
-    for let in reversed(list(lets)):
-        exp = ir.Let(let.names, let.value, exp)
-    return exp
 
 
 # Conditions -------------------------------------------------------------------------------------
@@ -120,7 +159,7 @@ class Reader:
 
     def conditions(self, asked: Collection[ir.Exp]) -> ir.Exp:
         """The condition that such atoms are as small as sizes."""
-        ranges = self.finder.ranges
+        ranges = Ranges(tuple(map(Axis, self.indices)), self.finder.ranges.sizes, set())
         for exp in sorted(asked, key=repr):
             ranges.ask_small(atom(exp))
         found = [condition for axis in ranges.axes for condition in axis.conditions]
@@ -230,7 +269,8 @@ class Builder:
         if self.condition == TRUE:
             return []
         (first, *others) = map(expression, self.frame.extents)
-        sides = [(ir.If(self.condition, first, ZERO), first), *[(ZERO, size) for size in others]]
+        begins: ir.Exp = ir.If(self.condition, first, ZERO)
+        sides = [(begins, first), *[(ir.Const(0, "int"), size) for size in others]]
         return [self.of(maps.REST, sides, self.frame.whole, self.soac.thunk.body)]
 
     def side(self, side: Side, extent: Form) -> tuple[ir.Exp, ir.Exp]:

@@ -30,7 +30,7 @@ def with_parts(kernel: ir.Kernel, failing: Collection[str] = ()) -> ir.Kernel:
     asked = {case for case, _ in kernel.by.of} - {maps.REST} if isinstance(kernel.by, maps.Cases) else set()
     names = {param.name: param.type for param in kernel.params}
     found = {at: parts for at, bind in enumerate(kernel.binds) if isinstance(bind.soac, ir.Map | ir.Reduce)
-             and (parts := bind.soac.parts or parts_of(bind.soac, names, failing))}
+             and (parts := bind.soac.parts or parts_of(bind.soac, names, failing, asked))}
     if not found:
         return kernel
     chosen = next((at for at, parts in found.items() if asked <= {part.case for part in parts}), next(iter(found)))

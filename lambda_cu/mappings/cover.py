@@ -58,7 +58,7 @@ def assignments(bounds: Sequence[ir.Exp], extents: Sequence[ir.Exp], natural: se
     near = sorted({constant + k for constant in constants for k in (-1, 0, 1)})
     sizes = [*SIZES, *[size for size in near if size >= 0]]
     others = [*SIZES, *near, *OTHERS]
-    yield from ({name: size for name in names} for size in sizes)
+    yield from (dict.fromkeys(names, size) for size in sizes)
     rng = random.Random(0)
     for _ in range(ROUNDS if names else 0):
         yield {name: rng.choice(sizes if name in natural else others) for name in names}

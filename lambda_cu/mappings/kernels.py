@@ -29,6 +29,7 @@ from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.strategies import mapping_of
 from nessie.lambda_cu.scope import space_names
+from nessie.lambda_cu.scope import space_of as space_of_soac
 from nessie.lambda_cu.spaces.closed import INTS
 from nessie.lambda_cu.text.soacs import keyword
 from nessie.lambda_cu.typing import require
@@ -141,10 +142,9 @@ def part_walk(root: ir.Flat | ir.Uniform, number: int, part: ir.Part, walk: maps
         name = names.fresh(f"{hint}_" if OUTER.match(hint) else hint)
         bounds[name] = exp
         return ir.Var(name)
-    sides = sides_of(part)
-    names.reserve([exp.name for side in sides for exp in side if isinstance(exp, ir.Var)])
-    space = tuple([Axis(named(high, f"ub{axis}"), named(low, f"lb{axis}"), ir.Const(step, "int"), ir.Const(width, "int"))
-                   for axis, ((low, high), step, width) in enumerate(zip(sides, part.steps, part.widths, strict=True))])
+    names.reserve([exp.name for side in sides_of(part) for exp in side if isinstance(exp, ir.Var)])
+    space = tuple([replace(axis, high=named(axis.high, f"ub{at}"), low=named(axis.low, f"lb{at}"))
+                   for at, axis in enumerate(space_of_part(part))])
     top = mapping_of(walk, space) if isinstance(walk, maps.Strategy) else walk
     if top is None:
         raise Unmappable(walk, "parts have launches of their own, which need a mapping: `none` is for all of a kernel")
@@ -167,7 +167,7 @@ def extents_of(root: ir.Space) -> tuple[ir.Exp, ...]:
 def natural_of(kernel: ir.Kernel) -> set[str]:
     """The names of the kernel that are sizes, and never negative."""
     arrays = [param.type.size for param in kernel.params if isinstance(param.type, ir.Array)]
-    spaces = [name for bind in kernel.binds if not isinstance(bind.soac, ir.Once) for name in space_names(bind.soac.space)]
+    spaces = [name for bind in kernel.binds for name in space_names(space_of_soac(bind.soac))]
     return {name for name in (*arrays, *spaces) if isinstance(name, str)}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from nessie.base.source import InternalError, NessieError, Source
+from nessie.base.source import InternalError, NessieError, Source, Span
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
@@ -33,6 +33,9 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
     text = Source("mapping", mapping)
     places = Places(text)
     asked, of = parse_mapping(text, places), parse_space(Source("space", space))
+    if isinstance(asked, maps.Cases):
+        raise NessieError("a space has no cases: they are of conditionals in programs",
+                          (Span(text, 0, len(mapping)), ""))
     try:
         top = mapping_of(asked, of) if isinstance(asked, maps.Strategy) else asked
         if top is None:
@@ -86,8 +89,10 @@ def in_sizes(made: Mapped, bounds: Mapping[str, ir.Exp] = MappingProxyType({})) 
         return substitute(exp, {name: known[name] for name in free_names(exp) if name in known})
     for name, exp in made.host.items():
         known[name] = formula(exp)
-    return replace(made, stages=(substitute_all(made.stages[0], known), *made.stages[1:]), grid=tuple(map(formula, made.grid)), block=tuple(map(formula, made.block)),
-                   loops={name: formula(length) for name, length in made.loops.items()})
+    space = substitute_all(made.stages[0], bounds)
+    grid, block = [tuple(map(formula, sizes)) for sizes in (made.grid, made.block)]
+    loops = {name: formula(length) for name, length in made.loops.items()}
+    return replace(made, stages=(space, *made.stages[1:]), grid=grid, block=block, loops=loops)
 
 
 def shown_idle(made: Mapped) -> str:

@@ -182,7 +182,8 @@ class Launch:
         steps = list(zip(part.steps, part.widths, strict=True)) if part is not None else [(1, 1)] * axes
         if interior.rows is None:
             low, high = [int(value) for value in self.evaluator.components(interior.range.body, one)]
-            return stepped(np.arange(max(low, 0), min(high, over.total)), max(low, 0), *steps[-1])
+            indices = np.arange(max(low, 0), min(high, over.total))
+            return indices[(indices - max(low, 0)) % steps[-1][0] < steps[-1][1]]
         self.context.error = None
         places = [int(value) for value in self.evaluator.components(interior.rows.body, one)]
         rows = np.flatnonzero(over.lengths)
@@ -198,8 +199,8 @@ class Launch:
         lows, highs = np.maximum(lows, 0), np.minimum(highs, over.lengths[rows])
         counts = np.maximum(highs - lows, 0)
         places = np.arange(int(np.sum(counts))) - np.repeat(np.cumsum(counts) - counts, counts)
-        left = places % steps[-1][0] < steps[-1][1]
-        return (np.repeat(over.offsets[rows] + lows, counts) + places)[left]
+        chosen: Indices = np.repeat(over.offsets[rows] + lows, counts) + places
+        return chosen[places % steps[-1][0] < steps[-1][1]]
 
     def identity(self, soac: ir.Reduce | ir.Scan) -> Values:
         lanes = Lanes(np.zeros(1, np.int64), {})
@@ -343,11 +344,6 @@ class Launch:
 def binomials(x: Indices, k: int) -> Indices:
     """Return C(x, k), which wraps."""
     return np.array([FULL.wrapped(comb(at, k)) for at in x.tolist()], np.int64)
-
-
-def stepped(indices: Indices, low: int, step: int, width: int) -> Indices:
-    """Of each `step` indices from `low` on the first `width`."""
-    return indices[(indices - low) % step < width]
 
 
 def bases(types: Sequence[ir.Type]) -> tuple[str, ...]:

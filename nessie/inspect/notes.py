@@ -155,8 +155,9 @@ def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]
 
 def part_explained(walk: Walk, names: Mapping[str, str]) -> PartExplained:
     made = in_sizes(walk.mapped, walk.bounds)
-    return PartExplained(show_case(walk.case), renamed(show_space(made.stages[0]), names), show_mapping(made.mapping),
-                         renamed(shown_launch(made), names), shown_recovery(walk.mapped))
+    space, launch = [renamed(" ".join(text.split()), names)
+                     for text in (show_space(made.stages[0]), shown_launch(made))]
+    return PartExplained(show_case(walk.case), space, show_mapping(made.mapping), launch, shown_recovery(walk.mapped))
 
 
 def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained:

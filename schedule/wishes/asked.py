@@ -1,5 +1,5 @@
-"""Wishes for mappings as options have them: `b=Jing`, `b case 2=Jing`, or `@FILE`, whose lines are `b by Jing` or `b case
-2 by Jing`."""
+"""Wishes for mappings as options have them: `b=Jing`, `b case 2=Jing`, or `@FILE`, whose lines are `b by Jing` or `b
+case 2 by Jing`."""
 from __future__ import annotations
 
 import re
@@ -21,7 +21,8 @@ def asked(text: str, option: str = "--map") -> list[Wish]:
     if text.startswith("@"):
         return list(of_file(text[1:]))
     source = Source(option, text)
-    return [wish(source, ASKED.fullmatch(text), Span(source, 0, len(text)), "NAME=MAPPING, such as b=Jing, or NAME case 2=MAPPING")]
+    wanted = "NAME=MAPPING, such as b=Jing, or NAME case 2=MAPPING"
+    return [wish(source, ASKED.fullmatch(text), Span(source, 0, len(text)), wanted)]
 
 
 def of_file(path: str) -> Iterator[Wish]:
@@ -33,7 +34,8 @@ def of_file(path: str) -> Iterator[Wish]:
     for line in content.splitlines(keepends=True):
         place = Span(source, at, at + len(line.rstrip()))
         if not SKIPPED.fullmatch(line.strip()):
-            yield wish(source, LINE.fullmatch(content, place.start, place.end), place, "NAME by MAPPING, or NAME case 2 by MAPPING")
+            wanted = "NAME by MAPPING, or NAME case 2 by MAPPING"
+            yield wish(source, LINE.fullmatch(content, place.start, place.end), place, wanted)
         at += len(line)
 
 

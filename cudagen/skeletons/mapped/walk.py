@@ -47,7 +47,8 @@ def plan_mapped(kernel: ir.Kernel, program: ir.Program, tables: Tables) -> Modul
     """The plan: a launch, or one for each part of the kernel's space, and an end behind all."""
     walk = places_of(kernel, program)
     made = Kernel(walk, tables, None, states_of(walk))
-    found, blocks, uses = walks_of(kernel), integer(0), Names()
+    found, uses = walks_of(kernel), Names()
+    blocks: loops.Exp = integer(0)
     hosts = [on_host(made, one) for one in found]
     shapes = [shape_of(one, host) for one, host in zip(found, hosts, strict=True)]
     total = reduce(lambda a, b: op("+", a, b), map(launched, shapes))
