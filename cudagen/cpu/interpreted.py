@@ -146,6 +146,8 @@ def size(exp: loops.Exp, memory: Memory) -> int:
             return int(memory[name])
         case loops.Load(array, index):
             return int(memory[array][size(index, memory)])
+        case loops.Op("select", (condition, then, orelse)):
+            return size(then if size(condition, memory) else orelse, memory)
         case loops.Op(op, operands):
             return int(MEANINGS[op](*[size(operand, memory) for operand in operands]))
     raise TypeError(exp)

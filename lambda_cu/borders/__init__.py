@@ -1,8 +1,12 @@
-"""Borders: the decisions of an element that one range of its index settles are made once, for the interior.
+"""Borders: the decisions of an element that a range of its index settles are made once, for the interior, or for each
+partition of a space.
 
     forms       linear forms of ints: sums of multiples of indices and of what is alike for all elements
     ranges      where decisions are settled, collected: where the interior begins and ends
     interior    a thunk's interior: the thunk without these decisions
     borders     the pass
-    checker     proves an interior again, on its own
+    boxes       cuts of a space by tests of its indices
+    chains      conditionals on indices, read as partitions of a space
+    partitions  the pass that gives kernels partitions
+    checker     proves interiors and partitions again, on its own
 """

@@ -75,10 +75,10 @@ def chains(body: ir.Exp, reader: Reader) -> Iterator[Chain]:
     around, end = behind_lets(body, reader)
     if isinstance(end, ir.If):
         yield Chain(end, around)
-    for number, (let, _) in enumerate(around):
+    for outside, (let, _) in enumerate(around):
         inner, end = behind_lets(let.value, reader)
         if isinstance(end, ir.If) and len(let.names) == 1:
-            yield Chain(end, (*around[:number], (let, True), *inner))
+            yield Chain(end, (*around[:outside], (let, True), *inner))
 
 
 def behind_lets(exp: ir.Exp, reader: Reader) -> tuple[tuple[Around, ...], ir.Exp]:

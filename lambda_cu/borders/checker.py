@@ -28,6 +28,7 @@ Vector = dict[Hashable, int]                    # multiples of atoms; that of UN
 UNIT: Hashable = "1"
 WIDE = 2 ** 48
 COEFFICIENTS = 2 ** 11
+MOST_RESTS = 2 ** 12
 ROUNDS = 2                      # of taking facts, as some tell more of others
 OF_INTS = frozenset({"+", "-", "*", "/", "rem", "mod", "min", "max", "neg", "abs"})
 COMPARISONS = {"<": (True, 1), "<=": (True, 0), ">": (False, 1), ">=": (False, 0)}      # is it right - left, less what
@@ -257,13 +258,11 @@ class Normal:
         vector = self.vector(of)
         if vector is None or divisor <= 0 or not self.small(vector) or not self.not_negative(vector):
             return None
-        for distance, step, width in self.steps:
-            apart = difference(vector, distance)
-            if apart.keys() <= {UNIT} and step == divisor:
-                rests = [(apart.get(UNIT, 0) + k) % step for k in range(width)]
-                found = {MEANINGS[exp.op](*((rest, number) if left else (number, rest))) for rest in rests}
-                return found.pop() if len(found) == 1 else None
-        return None
+        known = [range(apart.get(UNIT, 0), apart.get(UNIT, 0) + width) for distance, step, width in self.steps
+                 if step == divisor and (apart := difference(vector, distance)).keys() <= {UNIT}]
+        rests = [k % divisor for k in (known or [range(min(divisor, MOST_RESTS))])[0]]
+        found = {MEANINGS[exp.op](*((rest, number) if left else (number, rest))) for rest in rests}
+        return found.pop() if len(found) == 1 and divisor <= MOST_RESTS else None
 
     def apart(self, exp: ir.Op, a: ir.Exp, b: ir.Exp) -> bool | None:
         """Are the two ints different?"""

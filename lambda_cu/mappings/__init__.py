@@ -7,9 +7,9 @@
     mapped          a mapping of a space: host code, launch, the code that finds the index, guards
     levels          the levels of the machine, and the limits of a launch
     strategies      the mappings that rules make: Jing, JingExt, FoldAll
-    partitions      what is left of a shape around a partition
     shown           a mapping of a space for readers
     certificate     each index is walked once, and no other: by walking small sizes
+    cover           each index is in one part of a space, and no part has another: by the kinds of indices there are
     owners          how owners of segments walk them, and what they cannot
     kernels         which mappings may walk a kernel, and why not
     own_row         proofs that an index lies in the own row

@@ -23,14 +23,14 @@ from nessie.lambda_cu.borders.partitions import with_parts
 from nessie.lambda_cu.commuting import commutes
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import OUTER, Axis, Space
-from nessie.lambda_cu.mappings.combinators import Unmappable
+from nessie.lambda_cu.mappings.combinators import Unmappable, most
 from nessie.lambda_cu.mappings.levels import beyond
 from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.strategies import mapping_of
 from nessie.lambda_cu.scope import space_names
 from nessie.lambda_cu.scope import space_of as space_of_soac
-from nessie.lambda_cu.spaces.closed import INTS
+from nessie.lambda_cu.spaces.closed import INTS, ZERO
 from nessie.lambda_cu.text.soacs import keyword
 from nessie.lambda_cu.typing import require
 
@@ -85,7 +85,8 @@ def walks_of(kernel: ir.Kernel) -> list[Walk]:
     assert kernel.by is not None
     root = root_of(kernel)
     if isinstance(kernel.by, maps.Cases):
-        return [part_walk(root, number, part, dict(kernel.by.of).get(part.case, AUTO))
+        natural, cases = natural_of(kernel), dict(kernel.by.of)
+        return [part_walk(root, number, part, cases.get(part.case, AUTO), natural)
                 for number, part in enumerate(parts_of(kernel, kernel.by))]
     space, sizes = space_of(root)
     top = mapping_of(kernel.by, space) if isinstance(kernel.by, maps.Strategy) else kernel.by
@@ -118,18 +119,18 @@ def parts_of(kernel: ir.Kernel, by: maps.Cases) -> tuple[ir.Part, ...]:
     parts = parts_in(kernel) or parts_in(with_parts(kernel))
     if not parts:
         raise Unmappable(by, NO_TESTS)
-    there = sorted({part.case for part in parts} - {maps.REST})
+    there = {part.case for part in parts}
     for case, _ in by.of:
-        if case not in {part.case for part in parts}:
-            tests = f"{len(there)} test{'s' * (len(there) != 1)} of indices"
-            raise Unmappable(by, f"the tests take all elements, and leave no rest: there are {tests}" if
-                             case == maps.REST else f"there is no case {case}: here are {tests}, and what they leave, "
-                             "`case rest`")
+        if case not in there:
+            raise Unmappable(by, "the tests take all elements, and leave no rest" if case == maps.REST else
+                             f"no element is left for case {case}" if case < max(there) else
+                             f"there is no case {case}: the last test of indices here is case {max(there)}, and what "
+                             "they leave is `case rest`")
     return parts
 
 
-def part_walk(root: ir.Flat | ir.Uniform, number: int, part: ir.Part, walk: maps.Walk) -> Walk:
-    """The walk of one part."""
+def part_walk(root: ir.Flat | ir.Uniform, number: int, part: ir.Part, walk: maps.Walk, natural: set[str]) -> Walk:
+    """The walk of one part. An axis that begins at 0 does not end before it: what begins elsewhere is shifted."""
     names = Names(PLACES)
     sizes, bounds = dict[str, ir.Size](), dict[str, ir.Exp]()
 
@@ -143,13 +144,31 @@ def part_walk(root: ir.Flat | ir.Uniform, number: int, part: ir.Part, walk: maps
         bounds[name] = exp
         return ir.Var(name)
     names.reserve([exp.name for side in sides_of(part) for exp in side if isinstance(exp, ir.Var)])
-    space = tuple([replace(axis, high=named(axis.high, f"ub{at}"), low=named(axis.low, f"lb{at}"))
-                   for at, axis in enumerate(space_of_part(part))])
+    space = tuple([replace(axis, high=named(ends, f"ub{at}"), low=named(axis.low, f"lb{at}"))
+                   for at, axis in enumerate(space_of_part(part))
+                   for ends in [most(axis.high, ZERO) if axis.low == ZERO and not is_natural(axis.high, natural)
+                                else axis.high]])
     top = mapping_of(walk, space) if isinstance(walk, maps.Strategy) else walk
     if top is None:
         raise Unmappable(walk, "parts have launches of their own, which need a mapping: `none` is for all of a kernel")
     made = launchable(mapped(top, space, Names({*sizes, *bounds, *PLACES})))
     return Walk(made, root, sizes, number, part.case, bounds)
+
+
+def is_natural(exp: ir.Exp, natural: set[str]) -> bool:
+    """Is it surely not negative?"""
+    match exp:
+        case ir.Const(int(value)):
+            return value >= 0
+        case ir.Var(name):
+            return name in natural
+        case ir.Op("min", arguments):
+            return all([is_natural(part, natural) for part in arguments])
+        case ir.Op("max", arguments):
+            return any([is_natural(part, natural) for part in arguments])
+        case ir.If(_, then, orelse):
+            return is_natural(then, natural) and is_natural(orelse, natural)
+    return False
 
 
 def space_of_part(part: ir.Part) -> Space:

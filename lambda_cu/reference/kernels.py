@@ -199,8 +199,8 @@ class Launch:
         lows, highs = np.maximum(lows, 0), np.minimum(highs, over.lengths[rows])
         counts = np.maximum(highs - lows, 0)
         places = np.arange(int(np.sum(counts))) - np.repeat(np.cumsum(counts) - counts, counts)
-        chosen: Indices = np.repeat(over.offsets[rows] + lows, counts) + places
-        return chosen[places % steps[-1][0] < steps[-1][1]]
+        found: Indices = (np.repeat(over.offsets[rows] + lows, counts) + places)[places % steps[-1][0] < steps[-1][1]]
+        return found
 
     def identity(self, soac: ir.Reduce | ir.Scan) -> Values:
         lanes = Lanes(np.zeros(1, np.int64), {})

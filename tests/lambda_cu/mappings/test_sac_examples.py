@@ -1,5 +1,6 @@
 """Every worked example of Janssen and Scholz, *On Mapping N-Dimensional Data-Parallelism Efficiently into
-GPU-Thread-Spaces* (IFL 2021), by its section. Where the paper slips, docs/errata.md says so."""
+GPU-Thread-Spaces* (IFL 2021), by its section; those of section 2 are in test_partitions. Where the paper slips,
+docs/errata.md says so."""
 from __future__ import annotations
 
 import pytest
@@ -11,7 +12,6 @@ from nessie.lambda_cu.mappings.axes import Axis, Space, flat, indices, parse_spa
 from nessie.lambda_cu.mappings.certificate import mistake, walked
 from nessie.lambda_cu.mappings.combinators import Lets, Unmappable, back, chain, demands, forward, steps_left
 from nessie.lambda_cu.mappings.mapped import launch_of, mapped
-from nessie.lambda_cu.mappings.partitions import around
 from nessie.lambda_cu.mappings.strategies import fold_all, jing, jing_ext, mapping_of
 from nessie.lambda_cu.mappings.text import parse_mapping, show_mapping
 from nessie.lambda_cu.parts import subexpressions
@@ -54,26 +54,6 @@ def recovered(inner: str, space: str, at: tuple[int, ...]) -> tuple[int, ...] | 
         known[name] = value(exp, known)
     live = all([guard != ir.Const(False, "bool") and value(guard, known) for guard in guards])
     return tuple([value(exp, known) for exp in here]) if live else None
-
-
-# Section 2 ----------------------------------------------------------------------------------------
-
-
-def test_seven_partitions() -> None:
-    """2.2: one partition of a 7 x 7 array, and what is left of it."""
-    part = parse_space("[1, 1] <= iv < [6, 6] step [2, 3] width [1, 2]")
-    parts = [part, *around(tuple([ir.Const(7, "int")] * 2), part)]
-    assert len(parts) == 7
-    assert list(indices(part, {})) == [(i, j) for i in (1, 3, 5) for j in (1, 2, 4, 5)]
-    met = [index for each in parts for index in indices(each, {})]
-    assert len(met) == len(set(met)) == 49
-    between = [sorted(indices(each, {})) for each in parts[5:]]
-    assert between == [[(i, j) for i in (2, 4) for j in range(1, 6)], [(1, 3), (3, 3), (5, 3)]]
-
-
-def test_listing_5() -> None:
-    (left,) = around((ir.Const(1000, "int"),), parse_space("iv < [1000] step [2]"))
-    assert numbers((left[0],))[0][:3] == (1, 1000, 2)
 
 
 # Section 4 ----------------------------------------------------------------------------------------
