@@ -28,6 +28,7 @@ from nessie.lambda_cu.mappings.levels import beyond
 from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.strategies import mapping_of
+from nessie.lambda_cu.mappings.text import show_case
 from nessie.lambda_cu.scope import space_names
 from nessie.lambda_cu.scope import space_of as space_of_soac
 from nessie.lambda_cu.spaces.closed import INTS, ZERO
@@ -119,13 +120,11 @@ def parts_of(kernel: ir.Kernel, by: maps.Cases) -> tuple[ir.Part, ...]:
     parts = parts_in(kernel) or parts_in(with_parts(kernel))
     if not parts:
         raise Unmappable(by, NO_TESTS)
-    there = {part.case for part in parts}
+    there = sorted({part.case for part in parts}, key=lambda case: (case == maps.REST, case))
     for case, _ in by.of:
         if case not in there:
-            raise Unmappable(by, "the tests take all elements, and leave no rest" if case == maps.REST else
-                             f"no element is left for case {case}" if case < max(there) else
-                             f"there is no case {case}: the last test of indices here is case {max(there)}, and what "
-                             "they leave is `case rest`")
+            raise Unmappable(by, f"no element is in case {show_case(case)}: those of tests of indices here are "
+                                 f"{', '.join([f'case {show_case(case)}' for case in there])}")
     return parts
 
 

@@ -156,9 +156,9 @@ OPTIONS = (
     Option(("--level",), "NAME=LEVEL", f"on a GPU, let one {', '.join(OWNERS[:-1])} or {OWNERS[-1]} hold each segment "
            "where NAME is computed; may be given several times", type=level, several=True, group=FUSED,
            useful=BUILDING),
-    Option(("--map",), "NAME=MAPPING", "on a GPU, let threads walk by this mapping (docs/mappings.md) where NAME is "
-           "computed: GridBlock(...), Jing, JingExt, FoldAll, auto, none; @FILE: lines NAME by MAPPING; may be given "
-           "several times", several=True, group=FUSED, useful=BUILDING),
+    Option(("--map",), "NAME=MAPPING", "on a GPU, let threads walk by this mapping (docs/mappings.md) where NAME, or "
+           "its partition, NAME case 2, is computed: GridBlock(...), Jing, JingExt, FoldAll, auto, none; @FILE: lines "
+           "NAME by MAPPING; may be given several times", several=True, group=FUSED, useful=BUILDING),
     Option(("--size",), "NAME=N", "expect this size when fusing: of an array, or a number; may be given several times",
            type=size, several=True, group=FUSED, useful=(*BUILDING, "map")),
     Option(("--machine",), "PROFILE", "what the scheduler takes things to cost: cpu, h200, or a file that nessie "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nessie.base.source import NessieError, Source, Span
-from nessie.lambda_cu.mappings.nodes import REST
+from nessie.lambda_cu.mappings.nodes import REST, Cases
 from nessie.lambda_cu.mappings.text import parse_part
 from nessie.schedule.wishes.wishes import MAP, Wish
 
@@ -47,7 +47,8 @@ def wish(source: Source, found: re.Match[str] | None, place: Span, wanted: str) 
     case = Span(source, *found.span(2)) if found[2] else None
     made = Wish(MAP, found[1].lower(), found[3], text=text, case=(found[2] or "").lower(), case_text=case)
     case_number(made)
-    parse_part(text)
+    if isinstance(parse_part(text), Cases) and case:
+        raise NessieError("the mapping of a case has no cases", (text, ""))
     return made
 
 

@@ -21,10 +21,10 @@ from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.combinators import Unmappable
-from nessie.lambda_cu.mappings.kernels import NO_TESTS, why_not, with_mapping
+from nessie.lambda_cu.mappings.kernels import NO_TESTS, extents_of, why_not, with_mapping
 from nessie.lambda_cu.mappings.owners import by_owner, by_owners
 from nessie.lambda_cu.mappings.text import inside, parse_part
-from nessie.lambda_cu.scope import map_runs, statements
+from nessie.lambda_cu.scope import map_runs, space_of, statements
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.graph import regions_with_graphs
 from nessie.schedule.graph.nodes import HOST, Node
@@ -69,11 +69,7 @@ def mapping_of(wish: Wish, places: Places | None = None) -> maps.Mapping:
     if wish.kind == LEVEL:
         return by_owner(wish.second)
     found = parse_part(text_of(wish), places)
-    if not wish.case:
-        return found
-    if isinstance(found, maps.Cases):
-        raise NessieError("the mapping of a case has no cases", (text_of(wish), ""))
-    return maps.Cases(((case_number(wish), found),))
+    return maps.Cases(((case_number(wish), found),)) if wish.case and not isinstance(found, maps.Cases) else found
 
 
 def mapping_of_all(wishes: Sequence[Wish]) -> maps.Mapping:
@@ -99,8 +95,19 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish) -> lis
         if (reason := refusal(kernels[run.kernel], mapping, wish)) is not None:
             refused.append((", ".join([param.name for param in run.results if param.name != "_"]), reason))
     if runs and len(refused) == len(runs):
-        raise impossible(wish, refused[0][1], places, nodes)
+        if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
+            raise impossible(wish, refused[0][1], places, nodes)
+        return []
     return [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
+
+
+def sizes_decide(kernel: ir.Kernel, reason: Unmappable) -> bool:
+    """Is there no such case, and may that be because sizes are known, so that tests are gone which all elements
+    pass?"""
+    spaces = [space for bind in kernel.binds if (space := space_of(bind.soac)) is not None]
+    return isinstance(reason.part, maps.Cases) and all([
+        isinstance(space, ir.Flat | ir.Uniform) and all([isinstance(size, ir.Const) for size in extents_of(space)])
+        for space in spaces])
 
 
 NO_SEGMENTS = "it has no segments"

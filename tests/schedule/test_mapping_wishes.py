@@ -263,3 +263,131 @@ def test_explanations_tell_mappings(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "each row has 32 of the 256 threads of a block" in capsys.readouterr().out
     assert main(["explain", path, *TYPE]) == 0
     assert "GridBlock" not in capsys.readouterr().out
+
+
+# Partitions ---------------------------------------------------------------------------------------
+
+CHAINED = """function ends(v) : [int] -> [int] =
+  let a = {if i < 2 then x * 10 else if rem(i, 2) == 0 then x + 1 else x : x in v; i in [0:#v]};
+  in a;
+"""
+SHIFTED = "GridBlock(1, SplitLast(32, CompressGrid([1], ShiftLB(Gen))))"
+
+
+def chained(tmp_path: Path, *pragmas: str) -> str:
+    path = tmp_path / "ends.nesl"
+    path.write_text(CHAINED.replace("};\n", "};" + "".join([f" % {pragma} %" for pragma in pragmas]) + "\n", 1))
+    return str(path)
+
+
+def ends(path: str, capsys: pytest.CaptureFixture[str], *words: str, target: str = "cudasim") -> str:
+    assert main(["compile", path, "-e", "ends", "--target", target, "--emit", "fused", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_cases_are_asked_for_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By pragmas, options, files; in any order; options come first; what has no mapping is walked by auto."""
+    lines = tmp_path / "asks.txt"
+    lines.write_text(f"a case 2 by {SHIFTED}\na CASE rest by FoldAll\n")
+    wanted = f"by case 2 {SHIFTED} case rest FoldAll {{"
+    plain = chained(tmp_path)
+    for words in (["--map", "a case rest=FoldAll", "--map", f"A Case 2 = {SHIFTED}"], ["--map", f"@{lines}"],
+                  ["--map", f"a=case 2 {SHIFTED} case rest FoldAll"]):
+        found = ends(plain, capsys, *words)
+        assert wanted in " ".join(found.split())
+        assert found.count("case 1 {") == 1 and found.count("case 2 {") == 1 and found.count("case rest {") == 1
+    path = chained(tmp_path, f"map a case 2 by {SHIFTED}", "MAP a CASE REST by FoldAll")
+    assert wanted in " ".join(ends(path, capsys).split())
+    assert "by case 2 Jing case rest FoldAll {" in ends(path, capsys, "--map", "a case 2=Jing")
+    assert "by GridBlock(1, SplitLast(256, ShiftLB(Gen))) {" in ends(path, capsys, "--map", "a=FoldAll")
+    assert "case" not in ends(path, capsys, "--map", "a=none") and "case" not in ends(path, capsys, target="cpu")
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_partitions_change_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = chained(tmp_path, f"map a case 1 by {SHIFTED}", "map a case rest by Jing")
+    for words in (["--target", "cudasim"], ["--target", "reference"], []):
+        for size in (0, 1, 2, 3, 33):
+            assert main(["run", path, "-e", "ends", f"[0:{size}]", *words]) == 0
+            expected = [x * 10 if x < 2 else x + 1 - x % 2 for x in range(size)]
+            assert capsys.readouterr() == (f"{expected or '[] int'}\n".replace("[] int", "[]"), "")
+    program = nessie.load(str(path), target="cudasim", mappings={"a case 2": "Jing"})
+    assert list(program.ends([5, 6, 7, 8])) == [50, 60, 8, 8]
+
+
+@pytest.mark.parametrize(("words", "says", "word"), [
+    (["--map", "a case 3=Jing"], "no element is in case 3: those of tests of indices here are case 1, case 2, ", "3"),
+    (["--map", "a case 1=GridBlock(1, FoldLast2(Gen))"], "FoldLast2 folds two axes, and here is 1", "FoldLast2"),
+    (["--map", "a case 2=GridBlock(1, Gen)"], "GridBlock takes axes that begin at 0, and one begins at 2", "GridBlock"),
+    (["--map", "a case 2=FoldAll", "--map", "a case 2=Jing"], "a is to be walked in two ways", "Jing"),
+    (["--map", "a case 2=GridBlock(1, SplitLast(32, ShiftLB(Gen)))"], "one has 1 of every 2: CompressGrid or Mask",
+     "SplitLast"),
+    (["--map", "a case 2=Jing", "--map", "a=FoldAll"], "a is to be walked in two ways", "FoldAll"),
+    (["--map", "a case 2=GridBlock(1, SplitLast(32, Mask(Gen)))"], "Mask takes axes that begin at 0", "Mask"),
+    (["--map", "a case 2=GridBlock(1, SplitLast(2048, Mask(ShiftLB(Gen))))"], "block.x is 2,048", "GridBlock"),
+    (["--map", "a case 0=Jing"], "a case is the number of a test, from 1 on, or `rest`", "0"),
+    (["--map", "a case -1=Jing"], "a case is the number of a test", "-1"),
+    (["--map", "a case 1=Levels([warp, lane], Gen)"], "Levels names 2 levels, and here is 1", "Levels"),
+])
+def test_cases_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str,
+                              word: str) -> None:
+    assert main(["compile", chained(tmp_path), "-e", "ends", "--target", "cudasim", "--emit", "fused", *words]) == 1
+    told = capsys.readouterr().err
+    assert says in told and re.search(rf"\^{{{len(word)}}}(?!\^)", told), told
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_known_sizes_may_leave_no_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That is no mistake then: tests are gone that all elements pass."""
+    path = chained(tmp_path, "map a case 2 by Jing", "map a case rest by Jing")
+    assert main(["run", path, "-e", "ends", "[1]", "--target", "cudasim"]) == 0
+    assert capsys.readouterr() == ("[10]\n", "")
+    assert main(["run", chained(tmp_path), "-e", "ends", "[1]", "--target", "cudasim", "--map", "a case rest=Jing"]) == 0
+    assert capsys.readouterr() == ("[10]\n", "")
+
+
+def test_ragged_rows_have_no_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "function main(m) : [[int]] -> [[int]] = let a = {{if j < 2 then 1 else x : x in r; j in "
+                             "[0:#r]} : r in m} in a;\n")
+    assert main(["run", path, "-e", "main", "[[1], [2, 3]]", "--target", "cudasim", "--map", "a case 1=Jing"]) == 1
+    assert "rows of its space have lengths of their own" in capsys.readouterr().err
+
+
+def test_mistyped_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for pragma, meant in (("map a case 1 by jing", "Jing"), ("map a cas 1 by Jing", "case"),
+                          ("mapp a case 1 by Jing", "map")):
+        assert main(["check", chained(tmp_path, pragma)]) == 0
+        told = capsys.readouterr().err
+        assert told.startswith("warning: this comment looks like a pragma, and is none\n")
+        assert f"did you mean {meant}?" in told
+    assert main(["check", chained(tmp_path, "map a case one by Jing")]) == 1
+    assert "a case is the number of a test" in capsys.readouterr().err
+    (wish,) = of_source(Source("test.nesl", CHAINED.replace("};\n", "}; % map a case 2 by Jing %\n")))[0]
+    assert (wish.kind, wish.first, wish.case, wish.second) == (MAP, "a", "2", "Jing")
+    assert wish.option == "--map a case 2=Jing"
+
+
+def test_explanations_tell_partitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explain", chained(tmp_path, f"map a case 2 by {SHIFTED}"), "-e", "ends", "--target", "cudasim"]
+    assert main(words) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"case 2 {SHIFTED}, by the pragma at" in told
+    assert f"case 2: [2] <= iv < [#v] step [2] {SHIFTED} grid (" in told
+    assert "case 1: iv < [min(2, #v)] GridBlock(1, SplitLast(256, ShiftLB(Gen)))" in told
+    assert main([*words, "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["mappings"]
+    assert [part["case"] for part in note["parts"]] == ["1", "2", "rest"]
+    assert note["parts"][2]["space"] == "[3] <= iv < [#v] step [2]" and not note["launch"]
+    assert main(["compile", *words[1:], "--emit", "graph"]) == 0
+    assert f'walked_by "case 2 {SHIFTED}"' in capsys.readouterr().out
+
+
+def test_different_cases_never_fuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = ("function main(v) : [int] -> ([int], [int]) = let a = {if i < 2 then x else 0 : x in v; i in [0:#v]};\n"
+            "  b = {if i < 3 then x else 1 : x in v; i in [0:#v]} in (a, b);\n")
+    path = written(tmp_path, text)
+    for asked_for, kernels in ((["a case 1=Jing"], 1), (["a case 1=Jing", "b case 1=Jing"], 1),
+                               (["a case 1=Jing", "b case 1=FoldAll"], 2)):
+        words = [word for ask in asked_for for word in ("--map", ask)]
+        assert main(["compile", path, "-e", "main", "--target", "cudasim", "--emit", "fused", *words]) == 0
+        assert capsys.readouterr().out.count("kernel ") == kernels

@@ -308,7 +308,7 @@ def test_a_mistake_in_cutting_is_found(name: str, plant: Any, monkeypatch: pytes
 
 @pytest.mark.parametrize(("change", "says"), [
     (lambda kernel: replace(kernel, by=None), "it has parts, but no mapping with cases"),
-    (lambda kernel: replace(kernel, by=parse_mapping("case 3 auto")), "there is no case 3: the last test"),
+    (lambda kernel: replace(kernel, by=parse_mapping("case 3 auto")), "no element is in case 3: those of tests"),
     (lambda kernel: replace(kernel, by=parse_mapping("case 1 GridBlock(1, Gen)")), "GridBlock takes axes that begin"),
 ])
 def test_kernels_with_parts(change: Any, says: str) -> None:
