@@ -18,7 +18,7 @@
     text/               programs as text and back
     spaces/             lengths and positions as polynomials
     mappings/           how the space of a kernel is walked by threads
-    borders/            what decides nothing about where an element is: the interior of stencils
+    borders/            what decides nothing about where an element is: the interior of stencils, partitions
     passes/             simplify and its parts, and the other passes on this form
     reference/          the reference executor, which says what programs mean
     running/            what all executors share: limits, depths, counts

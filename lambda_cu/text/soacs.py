@@ -22,10 +22,11 @@ SPACES = {"uniform": ir.Uniform, "closed": ir.Closed, "nested": ir.Nested, "irre
 
 
 def show_soac(soac: ir.Soac) -> str:
-    """On one line, or its parts below one another."""
-    parts = [keyword(soac), *map(render, GRAMMAR.words(soac))]
-    short = " ".join(parts)
-    return short if max(map(len, short.split("\n"))) < WIDTH else "\n    ".join(parts)
+    """On one line, or its pieces below one another, as parts of its space always are."""
+    pieces = [keyword(soac), *map(render, GRAMMAR.words(soac))]
+    short = " ".join(pieces)
+    cut = isinstance(soac, ir.Map | ir.Reduce) and soac.parts
+    return "\n    ".join(pieces) if cut or max(map(len, short.split("\n"))) >= WIDTH else short
 
 
 def keyword(soac: ir.Soac) -> str:
@@ -132,10 +133,11 @@ def show_parts(parts: Iterable[ir.Part]) -> str:
 
 def show_part(part: ir.Part) -> str:
     inside = part.inside
-    rows = ["rows", show_thunk(inside.rows, 2)] if inside.rows is not None else []
+    rows = [f"rows {show_thunk(inside.rows, 4)}"] if inside.rows is not None else []
     steps = [f"step {show_numbers(part.steps)} width {show_numbers(part.widths)}"] if set(part.steps) != {1} else []
-    return " ".join(["case", show_case(part.case), *rows, show_thunk(inside.range, 2), *steps,
-                     show_thunk(inside.thunk, 2)])
+    pieces = [f"case {show_case(part.case)}", *rows, show_thunk(inside.range, 4), *steps, show_thunk(inside.thunk, 4)]
+    short = " ".join(pieces)
+    return short if max(map(len, short.split("\n"))) < WIDTH else "\n      ".join(pieces)
 
 
 def show_numbers(numbers: Iterable[int]) -> str:
