@@ -357,7 +357,7 @@ PASSES = (
     # after fusing: what is computed with a concatenation by the same walk stays there
     row("append", (FUSED,), FUSED, lambda job, program: append.append(program),
         "what grows at its end keeps its memory"),
-    # after fusing, as all that shares the launches is cut
+    # after fusing, like interiors: what shares no launch stays as it was flattened, and only code needs its parts
     row("partitions", (FUSED,), FUSED, lambda job, program: partitions.partitions(program),
         "spaces are cut by tests of indices, where a mapping has cases",
         when=ON_GPUS, certify=lambda _, program: checker.check_interiors(program)),

@@ -2,10 +2,10 @@
 
   in    fused lambda_cu
   out   fused lambda_cu, where one binding of each such kernel has parts
-  how   The first binding whose conditionals the mapping's cases number is cut by them (lambda_cu.borders.chains). Other
-        bindings of the kernel compute in all parts what they did. As with interiors, the checker proves again that each
-        part's thunk is there what the whole one is; that parts have each index once is seen by going through small
-        sizes (lambda_cu.mappings.certificate), and by the reference at those of a run.
+  how   The first binding of the space that is walked whose conditionals the mapping's cases number is cut by them
+        (lambda_cu.borders.chains). Other bindings of the kernel compute in all parts what they did. As with interiors,
+        the checker proves again that each part's thunk is there what the whole one is; that parts have each index once
+        is seen by going through kinds of indices (lambda_cu.mappings.cover), and by the reference at the sizes of a run
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.chains import parts_of
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.scope import failing_functions
+from nessie.lambda_cu.scope import failing_functions, space_of
 
 
 def partitions(program: ir.Program) -> ir.Program:
@@ -29,7 +29,10 @@ def with_parts(kernel: ir.Kernel, failing: Collection[str] = ()) -> ir.Kernel:
     """The kernel, one binding of which has parts; the same where none has conditionals to be cut by."""
     asked = {case for case, _ in kernel.by.of} - {maps.REST} if isinstance(kernel.by, maps.Cases) else set()
     names = {param.name: param.type for param in kernel.params}
-    found = {at: parts for at, bind in enumerate(kernel.binds) if isinstance(bind.soac, ir.Map | ir.Reduce)
+    spaces = [space for bind in kernel.binds if (space := space_of(bind.soac)) is not None]
+    root = next((space for space in spaces if not isinstance(space, ir.Flat)), spaces[0] if spaces else None)
+    found = {at: parts for at, bind in enumerate(kernel.binds)
+             if isinstance(bind.soac, ir.Map | ir.Reduce) and bind.soac.space == root
              and (parts := bind.soac.parts or parts_of(bind.soac, names, failing, asked))}
     if not found:
         return kernel

@@ -24,9 +24,9 @@ Spaces: (n), uniform(segments, length, total), closed(segments, terms, total), i
 SOACs over segments are SEG_. A term of a closed length is its coefficients, of 1, s, s*(s-1)/2 and so on,
 `doubling` if times 2^s, or `floor(factor, offset, divisor)`; `from m` if it counts from segment m on: (1, 2) +
 (m, -1) from k is 1 + 2*s, and from s = k on m - s more. After the space come `total` (SCAN),
-`into size (before) mode` (PERMUTE) and `descending` (ORDER); of MAP and REDUCE, `interior`, and parts of the space, each
-with its `case`, its range on each axis, steps and widths where it has some, and its thunk. A kernel's result types are
-derived, and left out where the kernel has none.
+`into size (before) mode` (PERMUTE) and `descending` (ORDER); of MAP and REDUCE, `interior`, and parts of the space,
+each with its `case`, its range on each axis, steps and widths where it has some, and its thunk. A kernel's result types
+are derived, and left out where the kernel has none.
 """
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from nessie.lambda_cu.mappings.nodes import Cases
 from nessie.lambda_cu.mappings.owners import is_of_owners
 from nessie.lambda_cu.mappings.text import parse_mapping
 from nessie.schedule.graph.nodes import Elements, Flat, Graph, Node, Size, Space, Survivors, Unit
@@ -82,6 +83,8 @@ def one_pass(graph: Graph, members: Collection[str]) -> bool:
     mappings = {node.by for node in nodes if node.by}
     if mappings:
         held = [is_of_owners(parse_mapping(by)) for by in mappings]
+        if any([isinstance(parse_mapping(by), Cases) for by in mappings]):
+            return False
         return len(held) == 1 and (one_owner(nodes) if held[0] else any_order(nodes))
     if any(node.op in ("HOST", "ORDER") for node in nodes):
         return False

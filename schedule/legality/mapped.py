@@ -4,12 +4,13 @@ An owner of segments (lambda_cu.mappings.owners) holds a whole one, so what a wa
 in time: a row's sum where the row's elements are computed, a second scan, a sort, an element that lies elsewhere in the
 own row. It sees no other segments. Threads that have an index each, in any order, have nothing but what is computed at
 it. Beside owners, MAPs that have no mapping go with what has one; beside such threads, PERMUTEs do, too. Otherwise
-both have the same.
+both have the same. What has a mapping with cases shares nothing: its tests are its own.
 """
 from __future__ import annotations
 
 from functools import cache
 
+from nessie.lambda_cu.mappings.nodes import Cases
 from nessie.lambda_cu.mappings.owners import is_of_owners
 from nessie.lambda_cu.mappings.text import parse_mapping
 from nessie.schedule.graph.nodes import GATHER, HOST, OWN, SCALAR, SEG, Elements, Flat, Index, Node, Space
@@ -24,7 +25,7 @@ def mapping_reason(index: Index, first: Node, second: Node) -> str | None:
     """The reason why the two nodes may not share a kernel; None if they may."""
     if HOST in (first.op, second.op):
         return "host"
-    if first.by and second.by and first.by != second.by:
+    if (first.by and second.by and first.by != second.by) or is_cut(first.by) or is_cut(second.by):
         return "mapping"
     if not (may_be_walked(first, second) and may_be_walked(second, first)):
         return "mapping"
@@ -35,6 +36,12 @@ def mapping_reason(index: Index, first: Node, second: Node) -> str | None:
 def is_held(by: str) -> bool:
     """Is this a mapping by which segments have owners?"""
     return is_of_owners(parse_mapping(by))
+
+
+@cache
+def is_cut(by: str) -> bool:
+    """Is this a mapping that has cases, so that partitions of the space have launches of their own?"""
+    return bool(by) and isinstance(parse_mapping(by), Cases)
 
 
 def may_be_walked(node: Node, other: Node) -> bool:

@@ -24,7 +24,7 @@ from nessie.schedule.graph.nodes import (
 )
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.fusible import Fusible
-from nessie.schedule.legality.mapped import is_held, may_be_walked
+from nessie.schedule.legality.mapped import is_cut, is_held, may_be_walked
 
 OFFSETS = "_offsets"            # ends the names of a nested sequence's row offsets
 
@@ -98,6 +98,8 @@ def look_backs_text(index: Index, u: int, v: int, by: str) -> str:
 def mapping_text(first: Node, second: Node) -> str:
     if first.by and second.by and first.by != second.by:
         return f"{first.name} is walked by {first.by}, {second.name} by {second.by}"
+    if cut := next((node for node in (first, second) if is_cut(node.by)), None):
+        return f"{cut.name} is walked by {cut.by}, and partitions have launches of their own, which nothing shares"
     mapped, other = (first, second) if first.by else (second, first)
     refused = other if may_be_walked(mapped, other) else mapped
     why = ("such an owner does for its segment alone" if is_held(mapped.by) else

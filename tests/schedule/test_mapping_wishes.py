@@ -382,12 +382,16 @@ def test_explanations_tell_partitions(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f'walked_by "case 2 {SHIFTED}"' in capsys.readouterr().out
 
 
-def test_different_cases_never_fuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_has_cases_shares_no_launch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = ("function main(v) : [int] -> ([int], [int]) = let a = {if i < 2 then x else 0 : x in v; i in [0:#v]};\n"
             "  b = {if i < 3 then x else 1 : x in v; i in [0:#v]} in (a, b);\n")
-    path = written(tmp_path, text)
-    for asked_for, kernels in ((["a case 1=Jing"], 1), (["a case 1=Jing", "b case 1=Jing"], 1),
-                               (["a case 1=Jing", "b case 1=FoldAll"], 2)):
-        words = [word for ask in asked_for for word in ("--map", ask)]
-        assert main(["compile", path, "-e", "main", "--target", "cudasim", "--emit", "fused", *words]) == 0
+    words = [written(tmp_path, text), "-e", "main", "--target", "cudasim"]
+    for asked_for, kernels in (([], 1), (["a case 1=Jing"], 2), (["a case 1=Jing", "b case 1=Jing"], 2)):
+        wishes = [word for ask in asked_for for word in ("--map", ask)]
+        assert main(["compile", *words, "--emit", "fused", *wishes]) == 0
         assert capsys.readouterr().out.count("kernel ") == kernels
+    assert main(["explain", *words, "--all", "--map", "a case 1=Jing"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "walked by case 1 Jing, and partitions have launches of their own, which nothing shares [mapping]" in told
+    assert main(["compile", *words, "--emit", "fused", "--map", "a case 1=Jing", "--fuse-edge", "a,b"]) == 1
+    assert "cannot share a kernel: " in capsys.readouterr().err

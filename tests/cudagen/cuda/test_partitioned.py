@@ -159,6 +159,39 @@ def test_random_programs() -> None:
     assert cut > COUNT / 3
 
 
+PROGRAMS = {
+    "modarray": ("""function main(m) : [[float]] -> [[float]] = let h = #m in
+        {{if i > 0 and j > 0 and i < h - 1 and j < #m[0] - 1 then 0.25 * (m[i-1][j] + m[i+1][j] + m[i][j-1] + m[i][j+1])
+          else x : x in row; j in [0:#row]} : row in m; i in [0:h]};""",
+                 [[[[float(i * i + 3 * j) for j in range(w)] for i in range(h)]]
+                  for h, w in ((0, 0), (5, 7), (2, 3), (1, 1), (9, 33))],
+                 ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("float"), "uniform"))),
+    "fold": ("""function main(v) : [int] -> (int, [int]) = let n = #v;
+        w = {if i == 0 or i == n - 1 then x else if rem(i, 2) == 1 then 4 * x else 2 * x : x in v; i in [0:n]} in
+        (sum({if i < 3 then x * 7 else x : x in w; i in [0:n]}), w);""",
+             [[list(range(n))] for n in (0, 1, 2, 31, 32, 33, 300)], None),
+    "called": ("""function part(v, l) = {if i >= l and i < l + 3 then x * x else 0 - x : x in v; i in [0:#v]};
+        function main(v, l) : ([int], int) -> ([int], [int]) = (part(v, l), part({x + 1 : x in v}, 0));""",
+               [[list(range(n)), low] for n in (0, 5, 33) for low in (-9, 0, 2, 40, 2 ** 62)], None),
+    "three": ("""function main(n, m) : (int, int) -> [[[int]]] =
+        {{{if not (i >= 1 and j < m - 1) or rem(k, 3) == 1 then i * 100 + j * 10 + k else if i == j then 1 else 2
+           : k in [0:n]} : j in [0:m]} : i in [0:3]};""", [[n, m] for n in (0, 1, 4) for m in (0, 1, 5)], None)}
+
+
+@SIMULATED
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    """The rest from an array, sums, functions that are called twice, nests: as the interpreter has them."""
+    source, givens, layout = PROGRAMS[name]
+    compiled = Compiled(source, target="cuda", layouts=None if layout is None else (layout,))
+    compiled.__dict__["flat"] = with_cases(compiled.flat)
+    assert any([parts_in(kernel) for kernel in compiled.executable("ilp").kernels])
+    for given in givens:
+        expected, *found = [outcome(compiled, executor, tuple(given))
+                            for executor in ("interpreter", "reference ilp", "cudasim ilp")]
+        assert all([agree(expected, one) for one in found]), given
+
+
 # Kernels ------------------------------------------------------------------------------------------
 
 KERNELS = {
