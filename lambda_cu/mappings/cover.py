@@ -80,10 +80,10 @@ def wrong_index(parts: Sequence[Sequence[Range]], extents: Sequence[int]) -> str
 
 def representatives(ranges: Sequence[Range], extent: int) -> dict[tuple[int, bool], int]:
     """An index of each kind: in which parts it is, as bits, and whether it is in the axis."""
-    period = lcm(*[part.step for part in ranges])
     bounds = sorted({0, extent, *[bound for part in ranges if part.low < part.high for bound in (part.low, part.high)]})
     found: dict[tuple[int, bool], int] = {}
     for begin, end in zip([bounds[0] - 1, *bounds], [*bounds, bounds[-1] + 1], strict=True):
+        period = lcm(*[part.step for part in ranges if part.low <= begin < part.high])
         for index in range(begin, min(end, begin + period)):
             mask = sum([1 << number for number, part in enumerate(ranges) if part.holds(index)])
             found.setdefault((mask, 0 <= index < extent), index)

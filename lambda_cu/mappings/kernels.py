@@ -82,7 +82,7 @@ def in_threads(kernel: ir.Kernel) -> bool:
 
 def walks_of(kernel: ir.Kernel) -> list[Walk]:
     """Return how threads walk the kernel's space by its mapping, a walk for each of its parts; raise Unmappable, or
-    IllFormed, where they cannot. None: as they walk any."""
+    IllFormed, where they cannot. Where there is no walk, they go as they walk any."""
     assert kernel.by is not None
     root = root_of(kernel)
     if isinstance(kernel.by, maps.Cases):
@@ -109,6 +109,10 @@ NO_TESTS = ("no conditional here has a case: its test must compare indices, or w
             "what is alike for all elements, and nothing else may stand around it")
 
 
+class NoCase(Unmappable):
+    """A mapping has a case that a kernel does not have."""
+
+
 def parts_in(kernel: ir.Kernel) -> tuple[ir.Part, ...]:
     """The parts of the kernel's space, which one binding has."""
     return next((bind.soac.parts for bind in kernel.binds
@@ -116,15 +120,15 @@ def parts_in(kernel: ir.Kernel) -> tuple[ir.Part, ...]:
 
 
 def parts_of(kernel: ir.Kernel, by: maps.Cases) -> tuple[ir.Part, ...]:
-    """The same, made here if they have not been; raise Unmappable where there is none, or a case has none."""
+    """The same, made here if they have not been; raise NoCase where there is none, or a case has none."""
     parts = parts_in(kernel) or parts_in(with_parts(kernel))
     if not parts:
-        raise Unmappable(by, NO_TESTS)
+        raise NoCase(by, NO_TESTS)
     there = sorted({part.case for part in parts}, key=lambda case: (case == maps.REST, case))
     for case, _ in by.of:
         if case not in there:
-            raise Unmappable(by, f"no element is in case {show_case(case)}: those of tests of indices here are "
-                                 f"{', '.join([f'case {show_case(case)}' for case in there])}")
+            raise NoCase(by, f"no element is in case {show_case(case)}: those of tests of indices here are "
+                             f"{', '.join([f'case {show_case(case)}' for case in there])}")
     return parts
 
 

@@ -21,7 +21,7 @@ from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.combinators import Unmappable
-from nessie.lambda_cu.mappings.kernels import NO_TESTS, extents_of, why_not, with_mapping
+from nessie.lambda_cu.mappings.kernels import NO_TESTS, NoCase, extents_of, why_not, with_mapping
 from nessie.lambda_cu.mappings.owners import by_owner, by_owners
 from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.lambda_cu.scope import map_runs, space_of, statements
@@ -105,7 +105,7 @@ def sizes_decide(kernel: ir.Kernel, reason: Unmappable) -> bool:
     """Is there no such case, and may that be because sizes are known, so that tests are gone which all elements
     pass?"""
     spaces = [space for bind in kernel.binds if (space := space_of(bind.soac)) is not None]
-    return isinstance(reason.part, maps.Cases) and all([
+    return isinstance(reason, NoCase) and all([
         isinstance(space, ir.Flat | ir.Uniform) and all([isinstance(size, ir.Const) for size in extents_of(space)])
         for space in spaces])
 
@@ -126,7 +126,7 @@ def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[N
         return NessieError(f"{wish.first} cannot be computed by a {wish.second} for each segment: {reason.message}",
                            *[*places_of(nodes[:1]), *place_of(wish)])
     text, part = text_of(wish), places.of(reason.part)
-    if isinstance(reason.part, maps.Cases):
+    if isinstance(reason, NoCase):
         text, part = wish.case_text or text, None
     return NessieError(reason.message, (inside(text, part) if part else text, ""), *places_of(nodes[:1]))
 
