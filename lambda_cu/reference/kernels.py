@@ -146,6 +146,7 @@ class Launch:
         found = self.everywhere(soac.thunk, over, types)
         if pending is not None or over.total == 0:
             return found
+        failed = self.context.error
         if soac.interior is not None:
             self.compare("an interior", soac.thunk, soac.interior.thunk, over, self.inside(soac.interior, over), types)
         chosen = [self.inside(part.inside, over, part) for part in soac.parts]
@@ -154,14 +155,13 @@ class Launch:
         if chosen and np.any(np.bincount(np.concatenate(chosen), minlength=over.total) != 1):
             self.context.error = None
             self.context.inconsistent("parts do not have each index once")
+        self.context.error = failed
         return found
 
     def compare(self, what: str, thunk: ir.Thunk, inside: ir.Thunk, over: Segments, chosen: Indices,
                 types: tuple[str, ...]) -> None:
         """Raise InternalError unless the two thunks are the same at the chosen indices."""
-        failed = self.context.error
         outcomes = [self.apart(f, over, chosen, types) for f in (inside, thunk)]
-        self.context.error = failed
         (values, error), (expected, other) = outcomes
         same = all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(values, expected, strict=True))
         if error != other or (error is None and not same):
