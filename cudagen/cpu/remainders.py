@@ -1,10 +1,10 @@
 """Makes remainders of floats fast, and lets loops that compute them vectorise: the C library's fmod takes some 25 ns.
 
   in    LLVM text that declares fmod or fmodf
-  out   the same with functions of one element and of one vector in their place, which have the same results to the bit
-  how   Of a and b without signs let n be a / b, rounded and then truncated. If n is less than 2^53, it is the quotient's
-        integer, or one more where the quotient lies just below that. A fused product and sum gives a - n b without
-        rounding, as the result is a float: a multiple of the lesser one's last bit, and not greater than b. If it is
+  out   the same with functions of one element and of one vector in their place; the results are the same to the bit
+  how   Of a and b without signs, let n be a / b, rounded and then truncated. If n is less than 2^53, it is the integer
+        below the quotient, or one more where the quotient lies just below that. A fused product and sum gives a - n b
+        without rounding, as the result is a float: a multiple of the last bit of b, and not greater than b. If it is
         negative, n was one too many, and b is added. Elsewhere, of NaN, infinities, a divisor 0 and greater quotients,
         the C library is asked.
 """

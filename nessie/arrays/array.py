@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nessie.api.errors import as_nessie_errors
-from nessie.api.values.sequences import Tuples
+from nessie.api.values.sequences import Tuples, on_host
 from nessie.arrays import devices, nodes, operations, operators, protocols, running, values
 from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
@@ -291,34 +291,36 @@ class Array:
 
     # What the compiler makes ----------------------------------------------------------------------
 
-    def explain(self, target: str = "cpu", everything: bool = False) -> Any:
+    def explain(self, target: str | None = None, everything: bool = False) -> Any:
         """What is fused and what is not, why, and at what cost, as `nessie explain` tells it."""
-        function, given = self._function("explain")
-        return function.explain(*given, target=target, everything=everything)
+        function, given, device = self._function("explain")
+        return function.explain(*given, target=target or device, everything=everything)
 
-    def graph(self, target: str = "cpu") -> Any:
+    def graph(self, target: str | None = None) -> Any:
         """The dependence graph of the expression, with the nodes that share a kernel."""
-        function, given = self._function("graph")
-        return function.graph(*given, target=target)
+        function, given, device = self._function("graph")
+        return function.graph(*given, target=target or device)
 
-    def kernels(self, target: str = "cpu") -> Any:
+    def kernels(self, target: str | None = None) -> Any:
         """The fused kernels, and the code around them."""
-        function, given = self._function("kernels")
-        return function.kernels(*given, target=target)
+        function, given, device = self._function("kernels")
+        return function.kernels(*given, target=target or device)
 
-    def stages(self, target: str = "cpu") -> Any:
+    def stages(self, target: str | None = None) -> Any:
         """The expression as a NESL program, and after each stage of the compiler."""
-        function, given = self._function("stages")
-        return function.stages(*given, target=target)
+        function, given, device = self._function("stages")
+        return function.stages(*given, target=target or device)
 
-    def _function(self, what: str) -> tuple[Any, list[Any]]:
-        """What computes the array, and what that takes."""
+    def _function(self, what: str) -> tuple[Any, list[Any], str]:
+        """What computes the array, what that takes, in the computer's memory, and the target of its device."""
         if self._nessie_node.operation is None:
             raise NessieError(f"{what}: this array is computed, and there is no expression left",
                               hint="ask before it is converted or evaluated")
         with as_nessie_errors():
             running.settle(nodes.in_order([self._wide]))
-            return running.function_of([self._wide])
+            function, given = running.function_of([self._wide])
+            device = self.device
+            return function, given if device == devices.HOST else [on_host(one) for one in given], device
 
     @property
     def _wide(self) -> nodes.Node:

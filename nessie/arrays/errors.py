@@ -27,6 +27,9 @@ WORDS = {
 LABELS = ((re.compile(r"\b(?:mod|rem)\(([^,()]+), ([^,()]+)\)"), r"\1 % \2"),
           (re.compile(r"\blshift\(([^,()]+), ([^,()]+)\)"), r"\1 << \2"),
           (re.compile(r"\brshift\(([^,()]+), ([^,()]+)\)"), r"\1 >> \2"))
+OF_OWN_NAMES = re.compile(r"(?P<at>.*?)(?:: |^)(?:#?\w+_\d+|n) is (?P<value>[^,]+)(?:, .*)?")
+DIVISORS = ("Float modulo by zero.", "Float floor division by zero.")
+POWER = "An int to a negative power is no int."
 OF_INT = re.compile(r"Float out of the range of int in function \w+\.")
 
 
@@ -55,13 +58,20 @@ def in_words(error: NessieError) -> NessieError:
     error.message = WORDS.get(error.message, error.message)
     if OF_INT.fullmatch(error.message):
         error.message = "This float is no int of 64 bits."
-    places = []
-    for span, label in error.places:
-        for pattern, instead in LABELS:
-            label = pattern.sub(instead, label)
-        places.append((span, label))
-    error.places = tuple(places)
+    error.places = tuple([(span, label_in_words(error.message, label)) for span, label in error.places])
     return error
+
+
+def label_in_words(message: str, label: str) -> str:
+    """The label as Python writes it, without names that only the translation has. Those are in what checks compare."""
+    for pattern, instead in LABELS:
+        label = pattern.sub(instead, label)
+    found = OF_OWN_NAMES.fullmatch(label)
+    if found is None:
+        return label
+    what = "the divisor" if message in DIVISORS else "the power" if message == POWER else ""
+    told = f"{what} is {found['value']}" if what else ""
+    return ": ".join([part for part in (found["at"], told) if part])
 
 
 @contextmanager

@@ -90,5 +90,9 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "radians": lambda x: np.radians(x),
     "degrees": lambda x: np.degrees(x),
 }
+OF_THREE: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "where": lambda condition, x, y: x if condition else y,
+    "clip": lambda x, least, most: np.minimum(np.maximum(x, least), most),
+}
 OF_ELEMENTS: dict[str, Callable[..., Any]] = {**UNARY, **BINARY, "true_divide": BINARY["divide"],
                                               "mod": BINARY["remainder"]}

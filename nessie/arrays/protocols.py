@@ -1,6 +1,7 @@
 """What NumPy's protocols and operators ask of arrays: each function is a body, or an operation of arrays."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
 from nessie.arrays.errors import caller
-from nessie.arrays.operators import OF_ELEMENTS
+from nessie.arrays.operators import OF_ELEMENTS, OF_THREE
 from nessie.base.source import NessieError
 
 OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
@@ -84,12 +85,32 @@ def whole(method: str) -> Callable[..., Any]:
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     from nessie.arrays.array import combined
-    return combined("where", (condition, x, y), see(lambda c, a, b: a if c else b), False)
+    return combined("where", (condition, x, y), see(OF_THREE["where"]), False)
 
 
 def clip(a: Any, low: Any, high: Any) -> Any:
     from nessie.arrays.array import combined
-    return combined("clip", (a, low, high), see(lambda x, least, most: np.minimum(np.maximum(x, least), most)), False)
+    return combined("clip", (a, low, high), see(OF_THREE["clip"]), False)
+
+
+def array_equal(a: Any, b: Any) -> bool:
+    """Have they one shape, and the same elements? This computes."""
+    from nessie.arrays.array import asarray, evaluate
+    one, other = asarray(a), asarray(b)
+    if None in (*one.shape, *other.shape):
+        evaluate(one, other)
+    return one.shape == other.shape and bool(elementwise("equal", (one, other)).all())
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
+    from nessie.arrays.array import combined
+    body = see(lambda x, y, most, least: x == y or (abs(x - y) <= least + most * abs(y) and abs(y) < math.inf))
+    return combined("isclose", (a, b, rtol, atol), body, False)
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+    """Are all elements close? This computes."""
+    return bool(isclose(a, b, rtol, atol).all())
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -102,6 +123,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.argmin: whole("argmin"), np.argmax: whole("argmax"), np.cumsum: whole("cumsum"), np.transpose: lambda a: a.T,
     np.sort: lambda a: a.sort(), np.ravel: lambda a: a.flatten(),
     np.where: where, np.clip: clip, np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a: a.size,
+    np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
     np.count_nonzero: lambda a: a.map(lambda x: 1 if x else 0).sum()}
 
 

@@ -29,6 +29,8 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
         case bool() | np.bool_():
             return nodes.leaf((), BOOL, bool(value))
         case int() | np.integer():
+            if outside.beyond_64_bits(value):
+                raise NessieError(f"{value} has more than 64 bits", hint=outside.FLOAT_HOLDS_IT)
             return nodes.leaf((), INT, int(value))
         case float() | np.floating():
             return nodes.leaf((), FLOAT, float(value))
@@ -90,6 +92,8 @@ def as_array(value: Any) -> Array:
     except ValueError:
         raise NessieError("these rows are not of one length",
                           hint="nessie.nest(rows) takes rows of any lengths") from None
+    if outside.beyond_64_bits(array):
+        raise NessieError(outside.BEYOND, hint=outside.FLOAT_HOLDS_IT)
     if array.dtype.kind == "O":
         if isinstance(value, int) or (isinstance(value, list | tuple) and any([isinstance(v, int) for v in value])):
             raise NessieError("an int has 64 bits here: it is less than 2^63")

@@ -151,6 +151,7 @@ def parse(source: Source) -> Tuning:
     while tokens.at("choice"):
         tokens.take()
         choices.append(choice(tokens))
+        once(choices[-1].name, choices[-1].span, {known.name: known.span for known in choices[:-1]})
     if tokens.current.kind != "end":
         tokens.fail("'choice' is expected here")
     return Tuning(named, program, entry, tuple(choices), place=place)
@@ -165,9 +166,18 @@ def choice(tokens: Tokens) -> Tuned:
         if tokens.at("}"):
             tokens.fail(f"'{LAST}' is expected here: it is the last of every choice")
         lines.append(threshold(tokens))
+        once(f"{lines[-1].version} {lines[-1].of}", lines[-1].span,
+             {f"{known.version} {known.of}": known.span for known in lines[:-1]})
     tokens.take()
     tokens.expect("}")
     return Tuned(name, tuple(lines), span=span)
+
+
+def once(what: str, place: Span | None, before: Mapping[str, Span | None]) -> None:
+    """Refuse what stands there twice."""
+    if what in before:
+        places = [(span, label) for span, label in ((place, ""), (before[what], "first here")) if span]
+        raise NessieError(f"{what} is twice in this file", *places)
 
 
 def threshold(tokens: Tokens) -> Threshold:

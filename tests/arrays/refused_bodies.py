@@ -2,6 +2,7 @@
 golden file, in order."""
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -14,6 +15,7 @@ M = nessie.array([[1, 2], [3, 4]])
 F = nessie.array([1.5, 2.5])
 ROWS = nessie.nest([[1, 2], [3]])
 TEXT, TABLE = "text", {"a": 1}
+LONG, LONGS = 2 ** 64, np.array([1, 2 ** 63], np.uint64)
 
 
 def changes(x):
@@ -170,6 +172,20 @@ REFUSED: dict[str, Any] = {
     "a matrix product": lambda: A.map(lambda x: x @ x),
     "an assignment in an expression": lambda: A.map(lambda x: (y := x) + 1),
     "a function of C as a body": lambda: A.map(abs),
+    "a function of C of two": lambda: A.combine(A, np.hypot),
+    "an operator as a body": lambda: A.map(operator.neg),
+    "a class of C as a body": lambda: A.map(str),
+    "a function of C that no body has": lambda: A.map(lambda x: math.gcd(x, 4)),
+    "a function of Python's with other arguments": lambda: A.map(lambda x: round(x, 1)),
+    "an int from outside of more than 64 bits": lambda: A.map(lambda x: x + LONG),
+    "an array from outside of more than 64 bits": lambda: A.map(lambda i: LONGS[i]),
+    "an operand of more than 64 bits": lambda: A + 2 ** 70,
+    "an array of more than 64 bits": lambda: nessie.array(LONGS),
+    "the greatest of a row without elements": lambda: nessie.nest([[1], []]).map(lambda row: max(row)).evaluate(),
+    "the place of the least of no elements": lambda: nessie.nest([[1.5], []]).map(lambda r: r.argmin()).evaluate(),
+    "a reduction of what may be nothing": lambda: A.select(lambda x: x > 9).reduce(lambda x, y: x * y).evaluate(),
+    "a float modulo by zero": lambda: F.map(lambda x: x % (x - x)).evaluate(),
+    "a negative power of an int": lambda: A.map(lambda x: 2 ** (1 - x)).evaluate(),
     "a function as a value": lambda: A.map(lambda x: two),
     "a function that no body has": lambda: A.map(lambda x: np.linalg.norm(x)),
     "a comparison of tuples": lambda: A.zip(A).map(lambda p: p < (1, 2)),

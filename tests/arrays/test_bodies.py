@@ -198,7 +198,7 @@ def else_of_a_tuple(x):
 def ints_beside_floats(x):
     big = 2 ** 53 + x
     f = 2.0 ** 53
-    return big == f, big != f, big < f, big <= f + 2, f < big, f >= big, x > 1.5, 2.0 <= x, x == 3.0, -x < -2.5
+    return big == f, big != f, big < f, big <= f + 2, f < big, f >= big, x > 1.5, 2.0 <= x, x == 3.0, -x < -2.5       # noqa: SIM300
 
 
 def least_and_greatest(x):
@@ -282,8 +282,8 @@ def of_and_and_or(n):
 OF_NUMBERS = [the_target_had_a_value, the_target_is_new, a_target_that_changes, targets_of_two_loops, set_on_one_path,
               an_inner_target_of_another_round, set_by_while, the_rounds_are_constant, a_target_within_a_branch,
               wider_at_each_round, a_local_name_of_outside, no_parameters, a_pair_of_a_recursion, a_recursion_in_a_loop,
-              a_recursion_first, even, of_and_and_or, found_or_not, else_sets_names, else_without_a_break, else_of_while,
-              is_prime, a_return_in_an_else, else_of_a_tuple, ints_beside_floats]
+              a_recursion_first, even, of_and_and_or, found_or_not, else_sets_names, else_without_a_break,
+              else_of_while, is_prime, a_return_in_an_else, else_of_a_tuple, ints_beside_floats]
 OF_ROWS = [an_element, comprehensions_in_both_branches, a_captured_name_in_a_comprehension]
 
 

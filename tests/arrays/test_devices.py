@@ -138,3 +138,10 @@ def test_what_a_section_sees_outside_lies_where_its_arguments_do() -> None:
     assert added(nessie.array([1, 2, 3], device=SIM)).tolist() == [2, 4, 6]
     with pytest.raises(nessie.NessieError, match="some lie on cpu, others on cudasim"):
         added(nessie.array([1, 2, 3]))
+
+
+def test_what_lies_on_a_device_is_explained_for_it() -> None:
+    b = nessie.array([1, 2, 3], device=SIM).map(lambda x: x * 2)
+    assert "run K" in str(b.kernels()) and "expression on cpu" not in str(b.explain())
+    assert str(b.graph()) and str(b.stages())
+    assert b.tolist() == [2, 4, 6]

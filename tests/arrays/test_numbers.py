@@ -95,3 +95,17 @@ def test_functions_of_math_fail_where_they_do_in_python(name: str) -> None:
             assert failed.value.span is not None
         else:
             assert math.isclose(a.tolist()[0], expected, rel_tol=4e-16) or expected != expected
+
+
+def test_equal_and_close_arrays() -> None:
+    a, b = nessie.array([[1.0, 2.0]]), np.array([[1.0, 2.0 + 1e-9]])
+    assert np.array_equal(a, a.to_numpy()) is True and np.array_equal(a, b) is False
+    assert np.array_equal(a, [1.0, 2.0]) is False and np.array_equal([1, 2], nessie.array([1, 2])) is True
+    positive = nessie.array([1, -1, 2]).select(lambda x: x > 0)
+    assert np.array_equal(positive, [1, 2]) and not np.array_equal(positive, [1, 2, 3])
+    assert not np.array_equal(nessie.array([math.nan]), [math.nan])
+    x = np.array(FLOATS)
+    for y in (x, x * (1 + 1e-6), x[::-1].copy(), x + 1e-9):
+        with np.errstate(all="ignore"):
+            assert np.array_equal(np.isclose(nessie.array(x), y).to_numpy(), np.isclose(x, y))
+    assert np.allclose(a, b) is True and np.allclose(a, b, rtol=0, atol=1e-12) is False

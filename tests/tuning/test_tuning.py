@@ -82,6 +82,9 @@ def test_a_file_says_thresholds_by_bindings() -> None:
     ("= 12", "= 1.5", "a threshold is a whole number, and not negative", 4, "1.5"),
     ("= 12", "= -1", "a threshold is a whole number, and not negative", 4, "-"),
     ("  items\n}\nchoice", "}\nchoice", "'items' is expected here: it is the last of every choice", 5, "}"),
+    ("  items\n}\nchoice", "  pulled share = 3\n  items\n}\nchoice", "pulled share is twice in this file", 5,
+     "pulled share = 3"),
+    ("choice sums.ys", "choice pick.it", "pick.it is twice in this file", 7, "pick.it"),
     ('machine "', 'machin "', "'machine' is expected here: machine \"NAME\"", 1, "machin"),
     ("choice pick", "version pick", "'choice' is expected here", 3, "version"),
 ])

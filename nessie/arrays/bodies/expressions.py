@@ -13,7 +13,7 @@ import numpy as np
 
 from nessie.arrays.bodies import known, numbers, outside
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, Unknown, is_number, joined, shown
-from nessie.arrays.bodies.outside import MISSING, Seen, static
+from nessie.arrays.bodies.outside import MISSING, Seen, looked_up, static
 from nessie.arrays.bodies.source import root
 from nessie.arrays.bodies.trees import Fresh, Made, at, become, binary, call, item, let, name, number, together
 from nessie.base.records import dataclass
@@ -28,6 +28,11 @@ OF_BITS: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", as
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "/=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 MOST_INT = 2 ** 63
+HAS_SOME = {(ast.Gt, 0): True, (ast.GtE, 1): True, (ast.NotEq, 0): True, (ast.Eq, 0): False, (ast.Lt, 1): False,
+            (ast.LtE, 0): False}             # of a length: is there an element where the comparison holds?
+TAKES_OTHERS = dict.fromkeys((builtins.float, builtins.int, builtins.bool, builtins.round, builtins.pow, builtins.min,
+                              builtins.max, builtins.divmod, builtins.sum, builtins.sorted, builtins.len, math.log,
+                              np.invert, np.where, np.float64, np.int64, np.bool_), True)
 GREATEST = (builtins.max, np.max)
 SMALL_POWER = 64            # up to which a constant power is products
 CANNOT = "numbers, tuples, conditionals, loops, elements of sequences and calls of functions of these can"
@@ -122,8 +127,9 @@ class Expressions:
             case ast.Compare():
                 return self.comparison(node, env)
             case ast.IfExp(test, body, orelse):
-                return self.one_of(node, lambda: self.truth(test, env), lambda: self.value(body, env),
-                                   lambda: self.value(orelse, env))
+                true, false = self.where(test, env)
+                return self.one_of(node, lambda: self.truth(test, env), lambda: self.value(body, true),
+                                   lambda: self.value(orelse, false))
             case ast.BinOp(left, op, right):
                 return self.arithmetic(node, op, self.value(left, env), self.value(right, env))
             case ast.Subscript(inner, index):
@@ -236,6 +242,34 @@ class Expressions:
             return binary(">", syntax.Unary("#", made.exp), number(0), self.span(node))
         self.refuse(node, f"a truth value is needed here, and this is {shown(made.kind)}")
 
+    def where(self, test: ast.expr, env: Env) -> tuple[Env, Env]:
+        """What is known where the test holds, and where not: that a sequence has elements."""
+        match test:
+            case ast.UnaryOp(ast.Not(), operand):
+                true, false = self.where(operand, env)
+                return false, true
+            case ast.BoolOp(ast.And(), parts):
+                true = env
+                for part in parts:
+                    true, _ = self.where(part, true)
+                return true, env
+            case ast.Compare(ast.Call() as length, [op], [ast.Constant(value=int() as bound)]):
+                found = self.measured(length, env), HAS_SOME.get((type(op), bound))
+            case ast.Call():
+                found = self.measured(test, env), True
+            case _:
+                found = test, True
+        of, holds = found
+        if not isinstance(of, ast.Name) or not isinstance(made := env.get(of.id), Made) or holds is None:
+            return env, env
+        known = {**env, of.id: replace(made, some=True)}
+        return (known, env) if holds else (env, known)
+
+    def measured(self, call: ast.Call, env: Env) -> ast.expr | None:
+        """What `len` is called of, if it is."""
+        is_len = root(call.func) not in env and static(self.function, call.func) is builtins.len
+        return call.args[0] if is_len and len(call.args) == 1 else None
+
     def unary(self, node: ast.UnaryOp, op: ast.unaryop, operand: ast.expr, env: Env) -> Made:
         if isinstance(op, ast.USub) and isinstance(operand, ast.Constant) and isinstance(operand.value, int | float):
             return self.constant(node, -operand.value)
@@ -257,7 +291,11 @@ class Expressions:
     def choice(self, node: ast.BoolOp, all_: bool, parts: list[ast.expr], env: Env) -> Made:
         """`and` and `or`, which compute no more than they need. Of numbers they give one of them, as in Python."""
         result: Made
-        result, *others = attempts([partial(self.value, part, env) for part in reversed(parts)])
+        envs = [env]
+        for part in parts[:-1]:
+            envs.append(self.where(part, envs[-1])[0 if all_ else 1])
+        result, *others = attempts([partial(self.value, part, known) for part, known in
+                                    zip(reversed(parts), reversed(envs))])
         for part, made in zip(reversed(parts[:-1]), others):
             if made.kind == result.kind == BOOL:
                 yes, no = (result.exp, syntax.Bool(False)) if all_ else (syntax.Bool(True), result.exp)
@@ -428,9 +466,11 @@ class Expressions:
                 return self.inverted(node, one)
             case np.where, [test, a, b]:
                 return self.conditional(node, self.true(test, node), a, b)
-        name_ = getattr(function, "__name__", "this")
-        self.refuse(node, f"{name_} cannot be called in a body with {len(given)} argument{'s' * (len(given) != 1)}",
-                    hint="functions of numbers of Python, math and NumPy can, and Python functions of your own")
+        if looked_up(TAKES_OTHERS, function, False):
+            told = f"with {len(given)} argument{'s' * (len(given) != 1)}"
+            self.refuse(node, f"{function.__name__} cannot be called in a body {told}")
+        self.refuse(node, f"{ast.unparse(node.func)[:40]} cannot be called in a body",
+                    hint="write it in Python, or use functions of numbers of Python, math and NumPy that bodies have")
 
     def of_table(self, node: ast.Call, function: Any, row: tuple[known.Row, str, str], given: list[Made]) -> Made:
         count = known.count_of(function)

@@ -25,7 +25,7 @@ def named(function: str) -> Row:
 
 
 def of_operator(op: str) -> Row:
-    return lambda xs, fresh: binary(op, *xs)
+    return lambda xs, fresh: binary(op, xs[0], xs[1])
 
 
 def of_names(body: Callable[..., syntax.Exp]) -> Row:
@@ -191,7 +191,7 @@ SAME: dict[Any, tuple[Row, Row]] = {        # of ints, to ints; and of floats, t
     np.power: (of_names(lambda x, y: binary("^", x, y)), named("_pow")),
 }
 SAME[abs] = SAME[np.abs]
-COMPARED: dict[Any, Row] = {                # of ints, or of floats. Where Python compares an int with a float, NumPy rounds.
+COMPARED: dict[Any, Row] = {                # of ints, or of floats: NumPy rounds an int beside a float
     getattr(np, function): of_operator(op) for function, op in {
         "equal": "==", "not_equal": "/=", "less": "<", "less_equal": "<=", "greater": ">",
         "greater_equal": ">="}.items()}

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Hashable, Iterator, Mapping
-from types import FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
+from nessie.arrays.bodies import known
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of
 from nessie.arrays.bodies.source import written
 from nessie.base.records import dataclass
@@ -21,6 +22,10 @@ from nessie.base.source import NessieError, Span
 T = TypeVar("T")
 
 MISSING = object()
+MOST = 2 ** 63 - 1
+BEYOND = "there are ints beyond 64 bits"
+FLOAT_HOLDS_IT = "float(n) and a.astype(float) hold them, rounded"
+SHORT = {"numpy": "np"}                 # what users call modules
 
 
 class Seen:
@@ -60,29 +65,52 @@ class Seen:
         return self.function.__code__, len(self.parameters), tuple([
             (name, key_of(value, (*known, self))) for name, value in (*self.outer.items(), *self.values)])
 
-    def captured(self, known: set[Seen] | None = None) -> Iterator[tuple[Seen, str, Any]]:
+    def functions(self) -> list[Seen]:
+        """The function and all that it calls, in an order that functions of one key have."""
+        found = [self]
+        for of in found:                    # which grows meanwhile
+            found += [value for value in of.outer.values() if isinstance(value, Seen) and value not in found]
+        return found
+
+    def captured(self) -> Iterator[tuple[Seen, str, Any]]:
         """Yield the values that become parameters, of the functions that it calls, too: whose they are, the text that
         names them, and themselves."""
-        known = set() if known is None else known
-        if self in known:
-            return
-        known.add(self)
-        for text, value in self.values:
-            yield self, text, value
-        for value in self.outer.values():
-            if isinstance(value, Seen):
-                yield from value.captured(known)
+        for of in self.functions():
+            for text, value in of.values:
+                yield of, text, value
 
 
 def see(function: Any, count: int | None = None) -> Seen:
     """Return the function with what it sees; raise NessieError for what is no Python function. `count`: how many
     arguments it is called with, if that is known; the others have their defaults."""
     if not isinstance(function, FunctionType):
-        module, name = getattr(function, "__module__", None), getattr(function, "__name__", "f")
-        called = name if module in (None, "builtins") else f"{module}.{name}"
-        raise NessieError(f"a body is a Python function, not {describe(function)}",
-                          hint=f"lambda x: {called}(x) calls it")
-    return Seen(function, count)
+        raise NessieError(f"a body is a Python function, not {describe(function)}", hint=instead_of(function))
+    found = Seen(function, count)
+    for of, text, value in found.captured():
+        if beyond_64_bits(value):
+            raise NessieError(f"{text}: {BEYOND}", (of.span(of.written.tree), ""), hint=FLOAT_HOLDS_IT)
+    return found
+
+
+def instead_of(function: Any) -> str:
+    """Return what users write instead of a function that has no text."""
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "f")
+    called = name if module in ("", "builtins") else f"{SHORT.get(module, module)}.{name}"
+    if known.row_of(function, [INT]) is not None:
+        parameters = ", ".join("xyz"[:known.count_of(function)])
+        return f"lambda {parameters}: {called}({parameters}) calls it"
+    if function in (builtins.int, builtins.float, builtins.bool, builtins.round):
+        return f"lambda x: {called}(x) calls it"
+    if module == "_operator" and isinstance(function, BuiltinFunctionType):
+        return "a lambda with the operator itself is a body: lambda x, y: x + y"
+    return "a Python function of your own that computes the same can be a body"
+
+
+def beyond_64_bits(value: Any) -> bool:
+    """Has it ints beyond 64 bits?"""
+    if isinstance(value, np.ndarray):
+        return value.dtype == np.uint64 and value.size > 0 and int(value.max()) > MOST
+    return isinstance(value, int | np.integer) and not -MOST - 1 <= int(value) <= MOST
 
 
 def defaulted(function: FunctionType, parameters: list[str], count: int | None) -> tuple[list[str], dict[str, Any]]:

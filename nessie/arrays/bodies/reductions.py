@@ -13,6 +13,7 @@ from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Kind, Rows
 from nessie.arrays.bodies.outside import looked_up
 from nessie.arrays.bodies.trees import Fresh, Made, become, binary, call, let, name, number, pattern, zero
 from nessie.base.records import dataclass
+from nessie.base.source import Span
 from nessie.syntax import nodes as syntax
 
 Body = Callable[[list[Made]], Made]         # what is computed of these
@@ -73,12 +74,12 @@ def reduced_by_name(how: str, made: Made, fresh: Fresh) -> Made:
     return Made(call(REDUCTIONS[how].library, become(made, Rows(kind), fresh)), kind)
 
 
-def of_some(how: str, sequence: syntax.Exp, reduced: syntax.Exp) -> syntax.Exp:
-    """Return the reduction; the least and the greatest of no elements are an error."""
+def of_some(how: str, sequence: syntax.Exp, reduced: syntax.Exp, span: Span | None = None) -> syntax.Exp:
+    """Return the reduction of what this name has; the least and the greatest of no elements are an error."""
     if how not in LEAST:
         return reduced
     some = binary(">", syntax.Unary("#", sequence), number(0))
-    return call("_check", some, syntax.String(f"There is no {LEAST[how]} of no elements."), reduced)
+    return call("_check", some, syntax.String(f"There is no {LEAST[how]} of no elements."), reduced, span=span)
 
 
 def place_of_extreme(function: str, made: Made, fresh: Fresh) -> syntax.Exp:
@@ -118,8 +119,8 @@ def reduced(body: Body, made: Made, kind: Kind, identity: Made | None, fresh: Fr
     pairs = syntax.Each(syntax.Pair(syntax.Bool(True), name(x)),
                         (syntax.Generator(syntax.NamePattern(x), elements),), None)
     total = call("reduce", combined, syntax.Pair(syntax.Bool(False), zero(kind)), pairs)
-    there = syntax.If(name(v), number(0), number(1))            # of no elements, an error
-    return let([v, w], total, syntax.Index(syntax.Sequence((name(w),)), there))
+    message = syntax.String("A reduction of no elements needs an identity.")
+    return let([v, w], total, call("_check", name(v), message, name(w)))
 
 
 def scanned(body: Body, made: Made, kind: Kind, identity: Made, fresh: Fresh) -> syntax.Exp:

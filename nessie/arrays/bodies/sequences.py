@@ -12,7 +12,7 @@ from typing import Any
 from nessie.arrays.bodies.expressions import Env, Expressions, Window
 from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import Seen, looked_up, static
-from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, prefix_sum, reduced, reduced_by_name
+from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, of_some, prefix_sum, reduced, reduced_by_name
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
 from nessie.syntax import nodes as syntax
 
@@ -134,8 +134,12 @@ class Sequences(Expressions):
         one = node.generators[0]
         sources = self.sources(one.iter, env)
         names = [self.fresh("x") for _ in sources]
-        inner = {**env, **self.bound_to(one.target, [Made(name(n), kind) for n, (_, kind) in zip(names, sources)])}
-        conditions = [self.truth(test, inner) for test in one.ifs]
+        inner: Env = {**env, **self.bound_to(one.target, [Made(name(n), kind)
+                                                          for n, (_, kind) in zip(names, sources)])}
+        conditions = []
+        for condition in one.ifs:
+            conditions.append(self.truth(condition, inner))
+            inner, _ = self.where(condition, inner)
         generators = tuple([syntax.Generator(syntax.NamePattern(n), source)
                             for n, (source, _) in zip(names, sources)])
         body = self.value(node.elt, inner)
@@ -237,7 +241,11 @@ class Sequences(Expressions):
             self.refuse(node, f"{how} takes a sequence of numbers, and this is {shown(made.kind)}")
         if how in ("any", "all") and made.kind.element != BOOL:
             made = self.each(made, lambda x: Made(self.true(x, node), BOOL))
-        return reduced_by_name(how, made, self.fresh)
+        if made.some:
+            return reduced_by_name(how, made, self.fresh)
+        v = self.fresh("v")
+        result = reduced_by_name(how, Made(name(v), made.kind), self.fresh)
+        return Made(let([v], made.exp, of_some(how, name(v), result.exp, self.span(node))), result.kind)
 
     def each(self, made: Made, body: Callable[[Made], Made]) -> Made:
         """What the body makes of each element."""

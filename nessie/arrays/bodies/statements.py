@@ -109,10 +109,11 @@ class Statements(Loops):
         return self.assigned_to(targets[0], made, env, lambda env: self.all_assigned(targets[1:], made, env, then))
 
     def branch(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:
+        true, false = self.where(node.test, env)
         if leaves(node.body) or leaves(node.orelse):
             return self.one_of(node, lambda: self.truth(node.test, env),
-                               lambda: self.statements(node.body, env, then, loop),
-                               lambda: self.statements(node.orelse, env, then, loop))
+                               lambda: self.statements(node.body, true, then, loop),
+                               lambda: self.statements(node.orelse, false, then, loop))
         changed = set_in(node.body) | set_in(node.orelse)
         before, surely = spread(env), set_surely(node.body) & set_surely(node.orelse)
         names = sorted({n for n in changed if n in surely} | {n for n in before if name_in(n) in changed})
@@ -122,7 +123,8 @@ class Statements(Loops):
             return self.items([found.get(n, Made(syntax.Bool(True), BOOL)) for n in names])
         kept = {n: value for n, value in env.items() if n not in changed}
         test, *_ = attempts([lambda: self.truth(node.test, env), lambda: syntax.Bool(True)])
-        ends = attempts([partial(self.statements, side, env, given, loop) for side in (node.body, node.orelse)])
+        ends = attempts([partial(self.statements, side, known, given, loop)
+                         for side, known in ((node.body, true), (node.orelse, false))])
         kinds = [self.joined_kinds(node, n, [end.kind.items[k] for end in ends])
                  for k, n in enumerate(names)]
         first, second = [become(end, Items(tuple(kinds)), self.fresh) for end in ends]

@@ -14,9 +14,10 @@ from nessie.syntax import nodes as syntax
 
 @dataclass(frozen=True)
 class Made:
-    """An expression of NESL, and the kind of its value."""
+    """An expression of NESL, and the kind of its value. `some`: a sequence that is known to have elements."""
     exp: syntax.Exp
     kind: Kind
+    some: bool = False
 
 
 class Fresh(Names):

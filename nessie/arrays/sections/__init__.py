@@ -6,6 +6,7 @@ schedule fuses what lies along it (slides "Host Sections" of Springer, Wauligman
 of ints on one path and of floats on another is of floats.
 
     grids       branches, and expressions of arrays
+    axes        what goes along one axis, transpositions and products
     methods     operations of arrays, and functions of them
     calls       host_section: what is compiled, kept and called
 """

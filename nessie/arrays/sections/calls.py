@@ -34,11 +34,14 @@ class Compiled:
     """A section's program. `offsets`: those of stencils that it has seen outside, which are compiled in."""
     program: Program
     function: MadeFunction
-    offsets: tuple[tuple[ast.expr, list[Offset]], ...]
+    offsets: tuple[tuple[int, ast.expr, list[Offset]], ...]
 
     def has_offsets_of(self, seen: Seen) -> bool:
-        """Are the offsets still what the function sees outside?"""
-        return all([offsets_of(static(seen, node), len(found[0])) == found for node, found in self.offsets])
+        """Are the offsets still what the function, and those that it calls, see outside? Each has its place among
+        them."""
+        functions = seen.functions() if self.offsets else []
+        return all([offsets_of(static(functions[of], node), len(found[0])) == found
+                    for of, node, found in self.offsets])
 
 
 class HostSection:
@@ -81,7 +84,8 @@ class HostSection:
                 entry = syntax.FunctionDef(ENTRY, pattern([*parameters, *passed]),
                                            typed([*kinds, *passed.values()], function.gives), None, body)
                 program = program_of(lambda: [*module.functions, entry])
-                offsets = tuple([(node, found) for of, node, found in module.offsets if of is seen])
+                functions = seen.functions()
+                offsets = tuple([(functions.index(of), node, found) for of, node, found in module.offsets])
                 self.kept[key] = Compiled(program, function, offsets)
             return self.kept[key]
 

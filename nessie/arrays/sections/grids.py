@@ -55,6 +55,9 @@ class Grids(Statements):
             self.within = False
             self.known.clear()
 
+    def library(self, node: ast.AST, how: str, made: Made) -> Made:
+        raise NotImplementedError           # nessie.arrays.sections.methods
+
     # Branches -----------------------------------------------------------------------------------
 
     def branch(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:

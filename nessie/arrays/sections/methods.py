@@ -18,15 +18,17 @@ from nessie.arrays.bodies.reductions import REDUCTIONS
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, let, name
 from nessie.arrays.operations import Offset, Places
-from nessie.arrays.sections.grids import Grids
+from nessie.arrays.sections.axes import RUNNING, Axes
 from nessie.syntax import nodes as syntax
 
 OF_ELEMENTS = {getattr(np, function): body for function, body in operators.OF_ELEMENTS.items()
                if hasattr(np, function)} | {builtins.abs: operators.UNARY["absolute"]}
-NAMED = {"map": {"with_index"}, "combine": {"with_index"}, "stencil": {"with_index"}, "sort": {"key"}}
+OF_ELEMENTS |= {getattr(np, function): body for function, body in operators.OF_THREE.items()}
+NAMED = {**{how: {"axis"} for how in (*REDUCTIONS, RUNNING)}, "map": {"with_index"}, "combine": {"with_index"},
+         "stencil": {"with_index"}, "sort": {"key"}}
 
 
-class Section(Grids):
+class Section(Axes):
     """Translates a function of arrays."""
 
     def of_sequences(self, node: ast.Call, function: Any, env: Env) -> Made | None:
@@ -80,7 +82,8 @@ class Section(Grids):
             made = self.over(node, [made], lambda given: Made(self.true(given[0], node), BOOL))
         held, around = self.held(made)
         result = reductions.reduced_by_name(how, operations.flat(held), self.fresh)
-        return Made(around(result.exp), result.kind)
+        checked = reductions.of_some(how, operations.flat(held).exp, result.exp, self.span(node))
+        return Made(around(checked), result.kind)
 
     def method(self, node: ast.Call, function: ast.Attribute, env: Env) -> Made:
         made, how = self.value(function.value, env), function.attr
@@ -93,8 +96,8 @@ class Section(Grids):
         with_index = isinstance(flag := words.get("with_index"), ast.Constant) and bool(flag.value)
         if how in ("keep", "evaluate") and not given:
             return made
-        if how in REDUCTIONS and not given:
-            return self.library(node, how, made)
+        if how in (*REDUCTIONS, RUNNING) and len(given) + len(words) <= 1:
+            return self.along(node, how, made, given[0] if given else words.get("axis", ast.Constant(None)))
         if how in ("map", "combine") and given:
             others = [self.value(one, env) for one in given[:-1]]
             return self.over(node, [made, *others], lambda elements: self.applied(given[-1], elements, env), with_index)
