@@ -4,7 +4,7 @@ from __future__ import annotations
 import random
 
 INT_OPS = ("+", "-", "*", "//", "%", "&", "|", "^")
-FLOAT_OPS = ("+", "-", "*", "/")
+FLOAT_OPS = ("+", "-", "*", "/", "%", "//")
 COMPARE = ("<", "<=", ">", ">=", "==", "!=")
 
 
@@ -63,7 +63,12 @@ class Bodies:
             body = self.block(self.rng.randint(1, 3), depth + 1, True)
         if self.rng.random() < 0.5:                     # what the loop sets has no value if it had no round
             self.ints, self.floats = known[0], known[1]
-        return [*head, *body]
+        if self.rng.random() < 0.7:
+            return [*head, *body]
+        before = list(self.ints), list(self.floats)
+        orelse = self.block(1, depth + 1, False)
+        self.ints, self.floats = before
+        return [*head, *body, f"{pad}else:", *orelse]
 
     def assignment(self) -> str:
         if self.rng.random() < 0.2:
@@ -132,4 +137,6 @@ class Bodies:
             return f"(not {self.bool(depth - 1)})"
         if kind == 2:
             return f"({self.int(0)} {self.rng.choice(COMPARE)} {self.int(0)} {self.rng.choice(COMPARE)} {self.int(0)})"
+        if kind == 3:
+            return f"({self.int(depth - 1)} {self.rng.choice(COMPARE)} {self.float(depth - 1)})"
         return f"({self.float(depth - 1)} {self.rng.choice(COMPARE)} {self.float(depth - 1)})"

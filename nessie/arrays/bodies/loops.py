@@ -181,8 +181,9 @@ class Loops(Sequences):
         bound = [self.fresh(n.strip("#")) for n in names]
         ended = dict(zip(names, bound))
         behind = {n: value for n, value in env.items() if n not in {*steps, *own, *set_here}}
+        own_flags = {DONE, BROKEN, *[n for n in kinds if surely and n.startswith(HAS) and n not in state]}
         behind |= gathered({n: Made(name(ended[n]), kind) for n, kind in kinds.items()
-                            if n not in (*steps, DONE, BROKEN) and not (surely and n.startswith(HAS) and n not in state)})
+                            if n not in own_flags and n not in steps})
         rest = self.otherwise(node, orelse, name(ended[BROKEN]), behind, then, loop) if orelse else then(behind)
         if result:
             given = self.returned(Made(name(ended[RESULT]), result[0]), env, loop)
