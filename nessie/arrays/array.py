@@ -493,7 +493,7 @@ TO_KIND: dict[str, Callable[[Any], Any]] = {BOOL: lambda x: bool(x), INT: lambda
 
 
 def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> Array:
-    of = [asarray(one)._nessie_node for one in arrays]
+    of = [one._nessie_node if isinstance(one, Array) else asarray(one)._nessie_node for one in arrays]
     shape = same_shape(what, of)
     kinds = [node.kind for node in of]
     if with_index:

@@ -22,6 +22,8 @@ _kinds: dict[Hashable, Kind] = {}
 
 def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
     """The shape of arrays side by side; one of fewer dimensions has the last ones."""
+    if len(of) == 1:
+        return of[0].shape
     shape = max([node.shape for node in of], key=len)
     for node in of:
         own = shape[len(shape) - len(node.shape):]
@@ -57,14 +59,14 @@ def prepared(body: Seen, kind: Callable[[Any, Seen, str], Kind] = outside_kind,
              translator: type[Statements] = Statements) -> Module:
     """A module in which what the body sees outside is known, by any names; `kind` says of what kind it is."""
     module = Module(translator)
-    for seen, text, value in body.captured():
+    for seen, text, value in body.captured:
         module.capture(seen, text, Made(name(module.fresh(text)), kind(value, seen, text)))
     return module
 
 
 def result_kind(body: Seen, kinds: tuple[Kind, ...]) -> Kind:
     """The kind that the body gives for elements of these kinds. Most bodies are called again and again."""
-    key = body.key(), kinds, ()
+    key = body.whole_key, kinds, ()
     return _kinds.get(key) or remember(key, prepared(body).function(body, kinds).gives)
 
 
@@ -79,7 +81,7 @@ def stencil_kind(body: Seen, kind: Kind, offsets: tuple[tuple[int, ...], ...], a
     places: list[Kind] = [operations.place_kind(len(offsets[0]))] if with_index else []
     if apart:
         return result_kind(body, (*[kind] * len(offsets), *places))
-    key = body.key(), (kind, *places), offsets
+    key = body.whole_key, (kind, *places), offsets
     if (found := _kinds.get(key)) is not None:
         return found
     module = prepared(body)

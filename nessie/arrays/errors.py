@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from types import CodeType
+from collections.abc import Callable, Mapping
+from types import CodeType, TracebackType
 
 from nessie.arrays.bodies.source import place_in
 from nessie.base.records import dataclass
@@ -74,11 +73,17 @@ def label_in_words(message: str, label: str) -> str:
     return ": ".join([part for part in (found["at"], told) if part])
 
 
-@contextmanager
-def told(moved: Mapping[Span, Callable[[], Span | None]]) -> Iterator[None]:
-    """Tell errors of the body in Python's words, at the places to which theirs have moved."""
-    try:
-        yield
-    except NessieError as error:
-        error.places = tuple([((span in moved and moved[span]()) or span, label) for span, label in error.places])
-        raise in_words(error) from error.__cause__
+class told:                         # in lower case, like other context managers
+    """Tells errors of the body in Python's words, at the places to which theirs have `moved`."""
+
+    def __init__(self, moved: Mapping[Span, Callable[[], Span | None]]) -> None:
+        self.moved = moved
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        if isinstance(error, NessieError):
+            error.places = tuple([((span in self.moved and self.moved[span]()) or span, label)
+                                  for span, label in error.places])
+            raise in_words(error) from error.__cause__

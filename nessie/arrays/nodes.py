@@ -6,13 +6,13 @@ computed has its value in place of its operation, so that it keeps nothing of wh
 """
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, rows_of
-from nessie.arrays.bodies.outside import Seen, is_lazy
+from nessie.arrays.bodies.outside import Seen
 from nessie.base.records import dataclass
 
 Shape = tuple[int | None, ...]
@@ -58,7 +58,7 @@ class Mapped(Operation):
         return self.body
 
     def key(self) -> Hashable:
-        return super().key(), self.body.key(), self.with_index
+        return super().key(), self.body.whole_key, self.with_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Stencil(Operation):
         return self.body
 
     def key(self) -> Hashable:
-        return super().key(), self.offsets, self.body.key(), self.apart, self.with_index
+        return super().key(), self.offsets, self.body.whole_key, self.apart, self.with_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class Whole(Operation):
         return self.body
 
     def key(self) -> Hashable:
-        return super().key(), self.how, self.body and self.body.key()
+        return super().key(), self.how, self.body and self.body.whole_key
 
 
 class Reduced(Whole):
@@ -185,11 +185,12 @@ def leaf(shape: Shape, kind: Kind, value: Any, device: str = "") -> Node:
     return Node(shape, kind, None, value, device)
 
 
-@dataclass(frozen=True)
-class Step:
-    """A node as it was when it was read, once: somebody else may compute it. `operation` None: it has its value."""
+class Step(NamedTuple):
+    """A node as it was when it was read, once: somebody else may compute it. `operation` None: it has its value.
+    `parts`: what it is computed from."""
     node: Node
     operation: Operation | None
+    parts: tuple[Node, ...]
 
 
 def in_order(results: Sequence[Node]) -> list[Step]:
@@ -204,22 +205,21 @@ def in_order(results: Sequence[Node]) -> list[Step]:
             continue
         step = read.get(node)
         if step is None:
-            step = read[node] = Step(node, node.operation)
-            stack += [part for part in reversed(parts(step.operation)) if part not in found]
+            operation = node.operation
+            if operation is None:
+                found[stack.pop()] = Step(node, None, ())
+                continue
+            step = read[node] = Step(node, operation, parts(operation))
+            stack += [part for part in reversed(step.parts) if part not in found]
         else:
             found[stack.pop()] = step
     return list(found.values())
 
 
-def parts(operation: Operation | None) -> tuple[Node, ...]:
+def parts(operation: Operation) -> tuple[Node, ...]:
     """Return what is computed from: the inputs, and the arrays that the body sees."""
-    return () if operation is None else (*operation.inputs, *captured_arrays(operation.seen))
-
-
-def captured_arrays(body: Seen | None) -> Iterator[Node]:
-    for _, _, value in () if body is None else body.captured():
-        if is_lazy(value):
-            yield value._nessie_node
+    seen = operation.seen
+    return operation.inputs if seen is None else (*operation.inputs, *seen.arrays)
 
 
 def kind_of_value(node: Node) -> Kind:

@@ -119,7 +119,7 @@ def structure(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Has
     shapes: dict[nodes.Shape, int] = {}
     rows = [(len(step.node.shape), step.node.kind, step.operation and step.operation.key(),
              shapes.setdefault(step.node.shape, len(shapes)),
-             *[number[part] for part in nodes.parts(step.operation)]) for step in order]
+             *[number[part] for part in step.parts]) for step in order]
     return tuple(rows), tuple([number[node] for node in results])
 
 
@@ -136,7 +136,7 @@ def arguments(order: Sequence[nodes.Step], written: Written) -> list[Any]:
             case "seen", number, at:
                 if number not in captured:
                     body = order[number].operation.seen
-                    captured[number] = [value for _, _, value in body.captured()]
+                    captured[number] = [value for _, _, value in body.captured]
                 return captured[number][at]
         raise TypeError(takes)
     return [argument(takes) for takes in written.takes]

@@ -200,7 +200,7 @@ class Writer:
         if body is not None and body.caller is not None and (place := body.caller.span):
             body.place = place
             self.places[place] = self.number[node]
-        for at, (seen, text, value) in enumerate(body.captured() if body is not None else ()):
+        for at, (seen, text, value) in enumerate(body.captured if body is not None else ()):
             if is_lazy(value):
                 made = self.bound(value._nessie_node).whole
             else:

@@ -54,7 +54,7 @@ class Module:
 
     def passed(self, function: Seen) -> dict[str, Kind]:
         """The names from outside that the function is passed, with their kinds."""
-        found = [self.captured[seen, text] for seen, text, _ in function.captured()]
+        found = [self.captured[seen, text] for seen, text, _ in function.captured]
         return {made.exp.name: made.kind for made in found if isinstance(made.exp, syntax.Name)}
 
     def mark(self) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of
 from nessie.arrays.bodies.source import written
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
+from nessie.base.system.forking import cached_property
 
 T = TypeVar("T")
 
@@ -58,8 +59,13 @@ class Seen:
         """Return the place of a part of the function."""
         return self.place or self.written.span(node)
 
+    @cached_property
+    def whole_key(self) -> Hashable:
+        """What the code of the function depends on, and of those that it calls."""
+        return self.key()
+
     def key(self, known: tuple[Seen, ...] = ()) -> Hashable:
-        """Return what the function's code depends on."""
+        """Return what the function's code depends on, where the `known` ones call it."""
         if self in known:
             return known.index(self)
         return self.function.__code__, len(self.parameters), tuple([
@@ -72,12 +78,16 @@ class Seen:
             found += [value for value in of.outer.values() if isinstance(value, Seen) and value not in found]
         return found
 
-    def captured(self) -> Iterator[tuple[Seen, str, Any]]:
-        """Yield the values that become parameters, of the functions that it calls, too: whose they are, the text that
-        names them, and themselves."""
-        for of in self.functions():
-            for text, value in of.values:
-                yield of, text, value
+    @cached_property
+    def captured(self) -> list[tuple[Seen, str, Any]]:
+        """The values that become parameters, of the functions that it calls, too: whose they are, the text that names
+        them, and themselves."""
+        return [(of, text, value) for of in self.functions() for text, value in of.values]
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """The nodes of parallel arrays among these values."""
+        return tuple([value._nessie_node for _, _, value in self.captured if is_lazy(value)])
 
 
 def see(function: Any, count: int | None = None) -> Seen:
@@ -86,7 +96,7 @@ def see(function: Any, count: int | None = None) -> Seen:
     if not isinstance(function, FunctionType):
         raise NessieError(f"a body is a Python function, not {describe(function)}", hint=instead_of(function))
     found = Seen(function, count)
-    for of, text, value in found.captured():
+    for of, text, value in found.captured:
         if beyond_64_bits(value):
             raise NessieError(f"{text}: {BEYOND}", (of.span(of.written.tree), ""), hint=FLOAT_HOLDS_IT)
     return found

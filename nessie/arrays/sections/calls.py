@@ -64,7 +64,7 @@ class HostSection:
                      asarray(argument).evaluate() for argument in arguments]
             kinds = tuple([grid_of(one) for one in given])
             compiled = self.compiled(seen, kinds)
-            outside = [value for _, _, value in seen.captured()]
+            outside = [value for _, _, value in seen.captured]
             arrays = [one._nessie_node for one in (*given, *outside) if isinstance(one, Array)]
             target, stays = target_of(nodes.in_order(arrays), target)
             flat = [plain(one) for one in (*given, *outside)]
@@ -73,7 +73,7 @@ class HostSection:
             return converted(value, compiled.function.gives, target if stays else HOST)
 
     def compiled(self, seen: Seen, kinds: tuple[Kind, ...]) -> Compiled:
-        key = seen.key(), kinds
+        key = seen.whole_key, kinds
         with self.lock:
             if key not in self.kept or not self.kept[key].has_offsets_of(seen):
                 module = prepared(seen, lambda value, of, text: grid_of(value), Section)
