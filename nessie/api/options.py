@@ -50,9 +50,8 @@ class Options:
             raise wrong("seconds", self.seconds, SECONDS.wanted)
         if not (is_whole(self.seed) and MIN_INT <= self.seed <= MAX_INT):
             raise wrong("seed", self.seed, "a whole number of 64 bits")
-        for name, bits in (("float", self.floats), ("int", self.ints)):
-            if bits not in SETTINGS or not is_whole(bits):
-                raise wrong(name, bits, "32 or 64")
+        check_bits("float", self.floats)
+        check_bits("int", self.ints)
         wishes_of(self.mappings)
 
     @property
@@ -111,6 +110,12 @@ def a_text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise NessieError(f"{what} is a str, not {a(type(value).__name__)}")
     return value
+
+
+def check_bits(name: str, bits: Any) -> None:
+    """Refuse bits of numbers that there are not."""
+    if bits not in SETTINGS or not is_whole(bits):
+        raise wrong(name, bits, "32 or 64")
 
 
 def check_target(name: str) -> str:

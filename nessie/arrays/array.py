@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from nessie.api.errors import as_nessie_errors
 from nessie.api.values.sequences import Tuples, on_host
 from nessie.arrays import devices, nodes, operations, operators, protocols, running, values
 from nessie.arrays.bodies import reductions
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import KINDS, Seen, see
 from nessie.arrays.checks import fixed_kind, one_dimension, result_kind, same_shape, shown_shape, stencil_kind
 from nessie.base.source import NessieError
 
 MOST_DIMENSIONS = 4
+Width = Literal[32, 64]
 
 
 class Array:
@@ -45,7 +46,7 @@ class Array:
         node = self._nessie_node
         if isinstance(node.operation, nodes.Narrowed):
             return node.operation.dtype
-        return node.value.dtype if isinstance(node.value, np.ndarray) else dtype_of(node.kind)
+        return values.dtype_of(node.value, node.kind)
 
     @property
     def size(self) -> int:
@@ -72,10 +73,11 @@ class Array:
 
     # Values -------------------------------------------------------------------------------------
 
-    def evaluate(self, target: str | None = None) -> Array:
-        """Compute the array on a target, that of its device unless another is given, and keep its value."""
+    def evaluate(self, target: str | None = None, float: Width = 64) -> Array:
+        """Compute the array on a target, that of its device unless another is given, and keep its value. `float`: the
+        bits of floats, 32 or 64, of what is computed for it."""
         with as_nessie_errors():
-            running.evaluate([self._nessie_node], target)
+            running.evaluate([self._nessie_node], target, floats=float)
         return self
 
     def keep(self) -> Array:
@@ -383,16 +385,6 @@ class Array:
             return axes.product(other, self)
 
 
-def dtype_of(kind: Kind) -> np.dtype[Any]:
-    match kind:
-        case Items(items, names):
-            fields = names or [f"f{n}" for n in range(len(items))]
-            return np.dtype([(field, dtype_of(one)) for field, one in zip(fields, items)])
-        case Rows(element):
-            return dtype_of(element)
-    return np.dtype(nodes.DTYPES[str(kind)])
-
-
 # Making arrays ----------------------------------------------------------------------------------
 
 
@@ -440,10 +432,11 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any
         return made if dtype is None else narrower(made, dtype)
 
 
-def evaluate(*arrays: Array, target: str | None = None) -> tuple[Array, ...]:
-    """Compute several arrays in one pass, on a target, that of their device unless another is given."""
+def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tuple[Array, ...]:
+    """Compute several arrays in one pass, on a target, that of their device unless another is given. `float`: the bits
+    of floats, 32 or 64."""
     with as_nessie_errors():
-        running.evaluate([one._nessie_node for one in arrays], target)
+        running.evaluate([one._nessie_node for one in arrays], target, floats=float)
     return arrays
 
 
@@ -475,7 +468,7 @@ def narrower(array: Array, dtype: Any) -> Array:
         return array
     if kind != node.kind:
         array = array.map(TO_KIND[kind])
-    if wanted == dtype_of(kind):
+    if wanted == np.dtype(nodes.DTYPES[kind]):
         return array
     node = array._nessie_node
     place = devices.device_of(nodes.in_order([node]))

@@ -42,21 +42,21 @@ _kept: dict[Hashable, Compiled] = {}
 _lock = RLock()
 
 
-def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False) -> None:
+def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False, floats: int = 64) -> None:
     """Compute the values of these nodes, in one pass, on the device where they lie, or on a target. Results stay on a
-    device where an argument lies, or if they are to `stay`."""
+    device where an argument lies, or if they are to `stay`. `floats`: their bits."""
     asked = dict.fromkeys(results)
     order = nodes.in_order(tuple(asked))
     wanted = [step.node for step in order if step.operation is not None and step.node in asked]
     if not wanted:
         return
-    if settle(order, target):
-        evaluate(results, target, stay)
+    if settle(order, target, floats):
+        evaluate(results, target, stay, floats)
         return
     target, stays = (target, True) if stay and target else target_of(order, target)
 
     def computed() -> Any:
-        found = compiled(order, wanted)
+        found = compiled(order, wanted, floats)
         with told({span: partial(place_of, order[n]) for span, n in found.written.places.items()}):
             return found.program._call(ENTRY, arguments(order, found.written), {}, target, stay=stays)
     value = computed() if len(order) < DEEP else run_deep(computed)
@@ -65,12 +65,12 @@ def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: boo
         node.became(found, left_on(found, node.shape, target if stays else HOST))
 
 
-def settle(order: Sequence[nodes.Step], target: str | None = None) -> bool:
+def settle(order: Sequence[nodes.Step], target: str | None = None, floats: int = 64) -> bool:
     """Compute what is narrowed, each before what is made of it, in the computer's memory. Return whether there is
     any."""
     narrow = [(step.node, step.operation) for step in order if isinstance(step.operation, nodes.Narrowed)]
     for node, operation in narrow:
-        evaluate([operation.of], target)
+        evaluate([operation.of], target, floats=floats)
         node.became(narrowed(operation), HOST if node.shape else "")
     return bool(narrow)
 
@@ -88,16 +88,16 @@ def function_of(results: Sequence[nodes.Node]) -> tuple[Any, list[Any]]:
     return found.program[ENTRY], arguments(order, found.written)
 
 
-def compiled(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Compiled:
-    """Return the program of the expression, made now or kept."""
-    key = structure(order, results)
+def compiled(order: Sequence[nodes.Step], results: Sequence[nodes.Node], floats: int = 64) -> Compiled:
+    """Return the program of the expression, with floats of so many bits, made now or kept."""
+    key = structure(order, results), floats
     with _lock:
         found = _kept.get(key)
         if found is not None:
             COUNTS.kept += 1
             return found
         written = run_deep(lambda: write(order, results))
-        program = program_of(lambda: written.forms)
+        program = program_of(lambda: written.forms, floats)
         COUNTS.compiled += 1
         while len(_kept) >= MOST:
             del _kept[next(iter(_kept))]
@@ -105,9 +105,9 @@ def compiled(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Comp
         return found
 
 
-def program_of(forms: Callable[[], Sequence[syntax.TopLevel]]) -> Program:
-    """Return the program of these forms, which may use all names of the library."""
-    program = Program(None, Options())
+def program_of(forms: Callable[[], Sequence[syntax.TopLevel]], floats: int = 64) -> Program:
+    """Return the program of these forms, which may use all names of the library, with floats of so many bits."""
+    program = Program(None, Options(floats=floats))
     program._session.environment.sees_library = True
     program._take(forms)
     return program

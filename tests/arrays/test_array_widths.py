@@ -82,3 +82,63 @@ def test_what_is_narrowed_is_explained_as_what_it_is_made_of() -> None:
     a = nessie.array([1, 2, 3]).map(lambda x: x + 1, dtype=np.int8)
     assert str(a.kernels()).count(" = run K") == 1
     assert "int8" in str(a.map(lambda x: x * 2).kernels())
+
+
+# Programs with floats of 32 bits ----------------------------------------------------------------------
+
+
+def few_operations(x: Any, y: Any) -> Any:
+    return (x * y + x) / (y * y + 3)
+
+
+@each_target
+def test_floats_of_32_bits_are_rounded_after_each_operation(target: str) -> None:
+    random = np.random.default_rng(7)
+    x, y = random.random((2, 1000)).astype(np.float32)
+    a, b = nessie.asarray(x), nessie.asarray(y)
+    for found, expected in ((a.combine(b, few_operations), few_operations(x, y)), (np.sqrt(a) - b, np.sqrt(x) - y),
+                            (a % b, x % y), (a.map(lambda v: v / 3), x / np.float32(3)), (-a.sort(), -np.sort(x))):
+        single = found.evaluate(target, float=32)
+        assert single.dtype == np.float32 and single.to_numpy().tobytes() == expected.tobytes()
+    total = float(a.sum().evaluate(target, float=32))
+    assert total == np.float32(total) and np.isclose(total, x.sum(dtype=np.float64), rtol=1e-5)
+
+
+@each_target
+def test_what_else_is_computed_with_floats_of_32_bits(target: str) -> None:
+    a, table = nessie.array([[0, 1], [2, 3]]), np.array([0.1, 0.2, 0.3, 0.4])
+    thirds, doubled, places = nessie.evaluate(a / 3, a * 2, a.map(lambda i: table[i]), target=target, float=32)
+    assert np.array_equal(thirds.to_numpy(), (np.arange(4) / np.float32(3)).astype(np.float32).reshape(2, 2))
+    assert thirds.dtype == places.dtype == np.float32 and doubled.dtype == np.int64
+    assert np.array_equal(places.to_numpy(), table.astype(np.float32).reshape(2, 2))
+    wide = thirds.map(lambda v: v * 3).evaluate(target)             # 64 bits again, of what was rounded
+    assert wide.dtype == np.float64 and wide.tolist()[0][1] == float(np.float32(1 / 3)) * 3
+    pairs = nessie.array([1, 2]).map(lambda v: (v, v / 3)).evaluate(target, float=32)
+    assert pairs.dtype == pairs.to_numpy().dtype == [("f0", np.int64), ("f1", np.float32)]
+    rows = nessie.nest([[1.5], [], [1, 2]]).map(lambda row: [v / 3 for v in row]).evaluate(target, float=32)
+    assert rows.dtype == np.float32 and rows.tolist() == [[0.5], [], [float(np.float32(v / 3)) for v in (1, 2)]]
+
+
+@nessie.host_section(float=32)
+def grown(a, rounds):
+    for i in range(rounds):
+        a = a * 1.1 + i
+    return a, a.sum()
+
+
+@each_target
+def test_sections_with_floats_of_32_bits(target: str) -> None:
+    x = np.linspace(0, 1, 5)
+    found, total = grown(x, 3, target=target)
+    expected = x.astype(np.float32)
+    for i in range(3):
+        expected = expected * np.float32(1.1) + np.float32(i)
+    assert found.dtype == np.float32 and np.array_equal(found.to_numpy(), expected) and total == np.float32(total)
+
+
+def test_floats_have_32_or_64_bits() -> None:
+    for call in (lambda: nessie.array([1.5]).map(lambda x: x).evaluate(float=16),
+                 lambda: nessie.host_section(float=True)(lambda a: a)):
+        with pytest.raises(nessie.NessieError, match="float is 32 or 64, not"):
+            call()
+    assert nessie.array([1.5]).evaluate(float=32).dtype == np.float64       # it is computed already

@@ -5,14 +5,15 @@ import ast
 from collections.abc import Callable, Hashable
 from inspect import signature
 from threading import RLock
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from nessie.api.errors import as_nessie_errors
+from nessie.api.options import check_bits
 from nessie.api.program import Program
 from nessie.arrays import nodes, values
-from nessie.arrays.array import Array, asarray
+from nessie.arrays.array import Array, Width, asarray
 from nessie.arrays.bodies.functions import MadeFunction
 from nessie.arrays.bodies.kinds import Grid, Items, Kind
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see, static
@@ -47,8 +48,8 @@ class Compiled:
 class HostSection:
     """A Python function of arrays and numbers that is compiled whole, for the kinds of its arguments."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], floats: int = 64) -> None:
+        self.function, self.floats = function, floats
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.signature = signature(function)
         self.kept: dict[Hashable, Compiled] = {}
@@ -83,7 +84,7 @@ class HostSection:
                 body = function.called([name(parameter) for parameter in parameters])
                 entry = syntax.FunctionDef(ENTRY, pattern([*parameters, *passed]),
                                            typed([*kinds, *passed.values()], function.gives), None, body)
-                program = program_of(lambda: [*module.functions, entry])
+                program = program_of(lambda: [*module.functions, entry], self.floats)
                 functions = seen.functions()
                 offsets = tuple([(functions.index(of), node, found) for of, node, found in module.offsets])
                 self.kept[key] = Compiled(program, function, offsets)
@@ -93,11 +94,23 @@ class HostSection:
         return f"<nessie host section {self.__name__}>"
 
 
-def host_section(function: Callable[..., Any]) -> HostSection:
-    """Compile a Python function whole: its loops, branches and array operations."""
+@overload
+def host_section(function: Callable[..., Any], *, float: Width = 64) -> HostSection: ...
+
+
+@overload
+def host_section(function: None = None, *, float: Width = 64) -> Callable[[Callable[..., Any]], HostSection]: ...
+
+
+def host_section(function: Callable[..., Any] | None = None, *, float: Width = 64) -> Any:
+    """Compile a Python function whole: its loops, branches and array operations. `float`: the bits of its floats, 32 or
+    64, as in `@host_section(float=32)`."""
+    if function is None:
+        return lambda function: host_section(function, float=float)
     with as_nessie_errors():
+        check_bits("float", float)
         see(function)
-    return HostSection(function)
+    return HostSection(function, float)
 
 
 def grid_of(value: Any) -> Kind:
