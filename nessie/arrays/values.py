@@ -114,16 +114,15 @@ def kind_of_dtype(array: Array) -> Kind:
 def dtype_of(value: Any, kind: Kind) -> np.dtype[Any]:
     """Return the dtype of a node's elements: of tuples, the one of records; of rows, that of their elements. A value
     may be narrower than what is not computed yet will be."""
-    match kind, value:
-        case Items(items, names), _:
+    if isinstance(value, np.ndarray):
+        return value.dtype
+    match kind:
+        case Items(items, names):
             columns = value.columns if isinstance(value, Tuples) else [None] * len(items)
             fields = names or [f"f{n}" for n in range(len(items))]
-            of = [dtype_of(column, one) for column, one in zip(columns, items)]
-            return value.dtype if isinstance(value, np.ndarray) else np.dtype(list(zip(fields, of)))
-        case Rows(element), _:
+            return np.dtype([(field, dtype_of(column, one)) for field, column, one in zip(fields, columns, items)])
+        case Rows(element):
             return dtype_of(value.content if isinstance(value, Nested) else None, element)
-        case _, np.ndarray(dtype=dtype):
-            return dtype
     return np.dtype(nodes.DTYPES[str(kind)])
 
 
