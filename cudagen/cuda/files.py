@@ -7,20 +7,20 @@ from dataclasses import replace
 from nessie.cudagen.cuda import cuda
 from nessie.cudagen.kernels.code import identifier
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import reached
+from nessie.cudagen.loops.plan import by_kernel, reached
 
 
 def cuda_files(module: Module, stem: str) -> dict[str, str]:
     """The files' texts by their names, which begin with the stem and differ, whatever case counts for."""
     known = {f.name: f for f in module.functions}
     files: dict[str, str] = {}
-    for plan in module.plans:
-        base = name = f"{stem}_{identifier(plan.name)}"
+    for plans in by_kernel(module.plans):
+        base = name = f"{stem}_{identifier(plans[0].name)}"
         number, taken = 1, {file.lower() for file in files}
         while f"{name}.cu".lower() in taken:
             number += 1
             name = f"{base}_{number}"
-        needed = reached(known, plan)
-        own = replace(module, functions=tuple([f for f in module.functions if f.name in needed]), plans=(plan,))
+        needed = set().union(*[reached(known, plan) for plan in plans])
+        own = replace(module, functions=tuple([f for f in module.functions if f.name in needed]), plans=plans)
         files[f"{name}.cu"] = cuda.cuda(own)
     return files

@@ -35,7 +35,18 @@ from nessie.cudagen.host.device import ERROR_WORDS, INDEX_BITS, MOST_ROUNDS
 from nessie.cudagen.kernels.scalar_functions import device_name
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Input, Phase, Plan, reached
+from nessie.cudagen.loops.plan import (
+    EPOCH,
+    THREADS,
+    TICKETS,
+    ArrayResult,
+    Buffer,
+    Input,
+    Phase,
+    Plan,
+    by_kernel,
+    reached,
+)
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu import nodes as ir
@@ -74,20 +85,30 @@ def headers(program: ir.Program, module: Module) -> Module:
     """The module of the program, which is fused, for the target cuda, with comments."""
     functions = {f.name: f for f in module.functions}
     shared = {device_name(f) for f in program.scalar_functions}
-    above = {next(name for name in functions if name in own): header(program, kernel, plan, functions)
-             for kernel, plan in zip(program.kernels, module.plans, strict=True)
-             if (own := reached(functions, plan) - shared)}
+    above = {next(name for name in functions if name in own): header(program, kernel, plans, functions)
+             for kernel, plans in zip(program.kernels, by_kernel(module.plans), strict=True)
+             if (own := reached(functions, plans[0]) - shared)}
     return replace(module, about=CONVENTIONS, functions=tuple(
         [replace(f, about="\n\n".join(filter(None, [above.get(f.name), f.about]))) for f in module.functions]))
 
 
-def header(program: ir.Program, kernel: ir.Kernel, plan: Plan, functions: Functions) -> str:
+def header(program: ir.Program, kernel: ir.Kernel, plans: Sequence[Plan], functions: Functions) -> str:
+    """`plans`: the kernel's, and the one that does the same where there is little, if there is one."""
     scalars = {f.name: f for f in program.scalar_functions}
     parts = [f"{kernel.name} ".ljust(RULE, "-"), columns(source_lines(kernel)),
              render(printer.kernel_doc(kernel, scalars)).rstrip(), columns(checks(program, kernel), "Checks:"),
-             "\n".join(["Launches, one after another:", "", *launches(plan, functions)]),
-             columns(arguments(plan, functions), "Arguments:")]
+             *["\n".join([title, "", *launches(plan, functions)])
+               for plan, title in zip(plans, titles(plans), strict=True)],
+             columns(dict([row for plan in plans for row in arguments(plan, functions)]).items(), "Arguments:")]
     return "\n\n".join(filter(None, parts))
+
+
+def titles(plans: Sequence[Plan]) -> tuple[str, ...]:
+    """What stands above the launches of each plan."""
+    if plans[0].alone is None:
+        return ("Launches, one after another:",)
+    where = f"Launches, where {show_exp(plans[0].alone.chunks)} > 1, one after another:"
+    return "\n".join(wrap(where, RULE, break_long_words=False)), "Launches elsewhere:"
 
 
 def columns(rows: Iterable[tuple[str, str]], title: str = "") -> str:

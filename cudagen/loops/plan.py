@@ -40,7 +40,7 @@ Invariants (checked by cudagen.loops.plan_check):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from nessie.base.located import Located
@@ -154,6 +154,14 @@ class Plan(Located):
     cells: int
     elements: loops.Exp = ONE
     alone: Alone | None = None
+
+
+def by_kernel(plans: Sequence[Plan]) -> list[tuple[Plan, ...]]:
+    """The plan of each kernel or function, with the one behind it that does the same, if there is one."""
+    named = {plan.name: plan for plan in plans}
+    behind = {plan.alone.plan for plan in plans if plan.alone is not None}
+    return [(plan,) if plan.alone is None else (plan, named[plan.alone.plan])
+            for plan in plans if plan.name not in behind]
 
 
 def in_directions(number: int | Directions) -> Directions:

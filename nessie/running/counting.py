@@ -18,6 +18,7 @@ from nessie.cudagen.cuda.cudasim.counted import Point, counted
 from nessie.cudagen.cuda.cudasim.counting import CALLS, Access, Counting, CountingGpu
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import by_kernel
 from nessie.driver import made, steps
 from nessie.forms import GPU_CODE, LOOPS, MONO, Form
 from nessie.lambda_cu import nodes as ir
@@ -87,14 +88,15 @@ def kernel_counts(built: GpuProgram, driver: Counting) -> list[KernelCounts]:
     """Those of the kernels that a run has launched, then of the host between them."""
     kernels = {kernel.name: kernel for kernel in built.program.kernels}
     accesses, found = list(driver.accesses()), list[KernelCounts]()
-    for plan in built.plans:
-        functions, kernel = {phase.function for phase in plan.phases}, kernels[plan.name]
-        calls = calls_of(driver, plan.name)
+    for plans in by_kernel(built.plans):
+        functions = {phase.function for plan in plans for phase in plan.phases}
+        kernel = kernels[plans[0].name]
+        calls = calls_of(driver, kernel.name)
         if any(calls.values()):
             own = [Counted(a, place_of(kernel, a.point.array)) for a in accesses if a.launched in functions]
             spans = [user_span(bind.origin) or user_span(kernel.origin) for bind in kernel.binds]
             places = tuple(dict.fromkeys(span for span in spans if span))
-            found.append(KernelCounts(plan.name, places, calls, tuple(own)))
+            found.append(KernelCounts(kernel.name, places, calls, tuple(own)))
     return [*found, KernelCounts("", (), calls_of(driver, ""), ())]
 
 

@@ -37,7 +37,9 @@ from nessie.cudagen.skeletons.kernel import Kernel, items_exp, result_buffers, r
 from nessie.cudagen.skeletons.products.sides import (
     Group,
     Product,
+    Tiled,
     components_of,
+    enough,
     group_count,
     groups_of,
     members,
@@ -56,34 +58,38 @@ MORE = 4                        # times as many elements as are given may be pac
 SUMS, TOTALS = "sums", "totals"
 
 
-def plan_products(walk: Walk, tables: Tables, width: int, other: Module) -> Module:
-    """The plan, with its functions, if the walk does nothing else than registers have room for. `other`: that of the
-    walk, which does the same where tiles do not pay."""
+def tiled(walk: Walk) -> Tiled | None:
+    """The walk's products, if it does nothing else than registers have room for."""
     products = products_of(walk, ROWS // 2)
     if products is None:
+        return None
+    return Tiled(tuple(products), *groups_of(walk, ROWS // components_of(products), COLUMNS),
+                 (ROWS, COLUMNS, 2 * LANES))
+
+
+def plan_products(walk: Walk, tables: Tables, width: int, other: Module) -> Module:
+    """The plan, with its functions, if tiles can do what the walk does. `other`: that of the walk, which does the same
+    where they do not pay."""
+    found, root = tiled(walk), walk.root
+    if found is None or not isinstance(root, ir.Uniform):
         return other
-    root = walk.root
-    assert isinstance(root, ir.Uniform)
     kernel = Kernel(walk, tables, None, states_of(walk))
-    rows, columns = groups_of(root, ROWS // components_of(products), COLUMNS)
-    packed(kernel, root, products, rows, columns)
-    tiles(kernel, root, products, rows, columns)
+    packed(kernel, root, found.products, *found.groups)
+    tiles(kernel, root, found.products, *found.groups)
     made = kernel.module(tuple([result_of(kernel, name) for name in walk.kernel.returns]), items_exp(kernel, root))
-    return where_they_pay(made, other, worth_of(kernel, root, products, rows, columns, width))
+    return where_they_pay(made, other, worth_of(kernel, root, found, width))
 
 
-def worth_of(kernel: Kernel, root: ir.Uniform, products: Sequence[Product], rows: Group, columns: Group,
-             width: int) -> list[loops.Exp]:
+def worth_of(kernel: Kernel, root: ir.Uniform, found: Tiled, width: int) -> list[loops.Exp]:
     """Sizes that are positive where tiles pay: of no dimension there is too little, segments have one block, and what
     is packed takes not much more memory than what it is made of."""
     length = size_exp(kernel, root.length)
     given = {p.name: p.type for p in kernel.walk.kernel.params}
-    arrays = {array for product in products for array in arrays_read(product.thunk.body)}
+    arrays = {array for product in found.products for array in arrays_read(product.thunk.body)}
     sizes = [size_exp(kernel, type_.size) for name in sorted(arrays) if isinstance(type_ := given[name], ir.Array)]
-    taken = op("*", length, op("+", members(kernel, rows), members(kernel, columns)))
+    taken = op("*", length, op("+", *[members(kernel, group) for group in found.groups]))
     room = op("+", op("*", reduce(lambda a, b: op("+", a, b), sizes), integer(MORE)), integer(ROOM))
-    return [op("/", members(kernel, rows), integer(ROWS)), op("/", members(kernel, columns), integer(COLUMNS)),
-            op("/", length, integer(2 * LANES)), op("-", integer(width + 1), length), op("-", room, taken)]
+    return [*enough(kernel, root, found), op("-", integer(width + 1), length), op("-", room, taken)]
 
 
 # Tiles ------------------------------------------------------------------------------------------

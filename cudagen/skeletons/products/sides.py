@@ -47,6 +47,21 @@ class Group:
     axes: tuple[ir.Size, ...]
 
 
+@dataclass(frozen=True)
+class Tiled:
+    """The products of a walk, and the groups of rows and columns that a tile joins. `least`: of how many rows, columns
+    and elements tiles pay, at least; `tiles`: of how many there must be."""
+    products: tuple[Product, ...]
+    rows: Group
+    columns: Group
+    least: tuple[int, int, int]
+    tiles: int = 1
+
+    @property
+    def groups(self) -> tuple[Group, Group]:
+        return self.rows, self.columns
+
+
 def products_of(walk: Walk, most: int) -> list[Product] | None:
     """The SEG_REDUCEs of a walk that does nothing else, if each joins what rows and columns give, and all together have
     so many components at most."""
@@ -77,9 +92,11 @@ def components_of(products: Sequence[Product]) -> int:
     return sum(len(product.state.components) for product in products)
 
 
-def groups_of(root: ir.Uniform, rows: int, columns: int) -> tuple[Group, Group]:
+def groups_of(walk: Walk, rows: int, columns: int) -> tuple[Group, Group]:
     """Groups of so many rows, and of columns."""
-    return (Group("rows", rows, 0, root.outer[:-1]), Group("columns", columns, len(root.outer) - 1, root.outer[-1:]))
+    assert isinstance(walk.root, ir.Uniform)
+    *outer, last = walk.root.outer
+    return Group("rows", rows, 0, tuple(outer)), Group("columns", columns, len(outer), (last,))
 
 
 # Members ----------------------------------------------------------------------------------------
@@ -158,9 +175,18 @@ def given(code: Code, tables: Tables, root: ir.Uniform, products: Sequence[Produ
 # Where they pay ---------------------------------------------------------------------------------
 
 
+def enough(kernel: Kernel, root: ir.Uniform, tiled: Tiled) -> list[loops.Exp]:
+    """Sizes that are positive where tiles pay: there are enough rows, columns, elements, and tiles."""
+    sizes = [*[members(kernel, group) for group in tiled.groups], size_exp(kernel, root.length)]
+    found: list[loops.Exp] = [op("/", size, integer(least)) for size, least in zip(sizes, tiled.least, strict=True)]
+    if tiled.tiles > 1:
+        found.append(op("/", product_exp([group_count(kernel, group) for group in tiled.groups]), integer(tiled.tiles)))
+    return found
+
+
 def where_they_pay(made: Module, other: Module, worth: Sequence[loops.Exp]) -> Module:
     """The plan of products, and that of the walk that does the same where one of these sizes is not positive."""
     name = f"{identifier(other.plans[0].name)}_walk"
-    enough = op("+", integer(1), op("max", integer(0), reduce(lambda a, b: op("min", a, b), worth)))
-    plan = replace(made.plans[0], alone=Alone(name, enough))
+    chunks = op("+", reduce(lambda a, b: op("min", a, b), worth), integer(1))
+    plan = replace(made.plans[0], alone=Alone(name, chunks))
     return Module((*made.functions, *other.functions), (plan, replace(other.plans[0], name=name)))

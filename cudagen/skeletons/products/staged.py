@@ -32,17 +32,18 @@ from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, THREAD, launch, threads_below
 from nessie.cudagen.skeletons.cuda.finish import finish_walk
 from nessie.cudagen.skeletons.elements import number_at, states_of
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of, size_exp
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of
 from nessie.cudagen.skeletons.products.sides import (
     Group,
     Product,
+    Tiled,
     across,
     components_of,
+    enough,
     given,
     group_count,
     groups_of,
     indices_of,
-    members,
     members_in,
     product_exp,
     products_of,
@@ -66,20 +67,31 @@ TILES = 8                       # with fewer tiles most of a GPU has nothing to 
 ABOUT = "A tile of {} rows and {} columns for each block, {} places of them in shared memory at a time."
 
 
+def tiled(walk: Walk) -> Tiled | None:
+    """The walk's products, if it does nothing else than registers and shared memory have room for."""
+    products = products_of(walk, SUMS)
+    if products is None:
+        return None
+    groups = groups_of(walk, *[TEAM * count for count in of_thread(components_of(products))])
+    taken = sum([len(side_of(product, group)[1]) * DEPTH * padded(group) * WORD
+                 for product in products for group in groups])
+    least = (groups[0].count // ENOUGH, groups[1].count // ENOUGH, DEPTH)
+    return Tiled(tuple(products), *groups, least, TILES) if taken <= ROOM else None
+
+
 def plan_staged(walk: Walk, tables: Tables, other: Module) -> Module:
-    """The plan, with its functions, if the walk does nothing else than there is room for. `other`: that of the walk,
-    which does the same where tiles do not pay."""
-    products, root = products_of(walk, SUMS), walk.root
-    if products is None or not isinstance(root, ir.Uniform):
+    """The plan, with its functions, if tiles can do what the walk does. `other`: that of the walk, which does the same
+    where they do not pay."""
+    found, root = tiled(walk), walk.root
+    if found is None or not isinstance(root, ir.Uniform):
         return other
     kernel = Kernel(walk, tables, None, states_of(walk))
-    staged = Staged(kernel, root, products)
-    if staged.taken > ROOM:
-        return other
+    staged = Staged(kernel, root, found)
     launched, more = staged.walk()
-    launch(kernel, "tiles", staged.code, launched, result_buffers(kernel), about=staged.about + more)
+    about = ABOUT.format(found.rows.count, found.columns.count, DEPTH)
+    launch(kernel, "tiles", staged.code, launched, result_buffers(kernel), about=about + more)
     made = kernel.module(tuple([result_of(kernel, name) for name in walk.kernel.returns]), elements_exp(kernel))
-    return where_they_pay(made, other, staged.worth())
+    return where_they_pay(made, other, enough(kernel, root, found))
 
 
 def of_thread(components: int) -> tuple[int, int]:
@@ -95,35 +107,15 @@ class Staged:
     `own`: those of the thread, in the tile; `held`: the arrays in shared memory that have what sides give, with their
     types; `axes`: those that have the members' indices, where members have several."""
 
-    def __init__(self, kernel: Kernel, root: ir.Uniform, products: Sequence[Product]) -> None:
-        self.kernel, self.root, self.products, self.code = kernel, root, products, kernel.code()
-        self.run = kernel.sweep(self.code, [product.state for product in products], all_steps(kernel))
-        self.each = of_thread(components_of(products))
-        self.groups = self.rows, self.columns = groups_of(root, *[TEAM * count for count in self.each])
+    def __init__(self, kernel: Kernel, root: ir.Uniform, found: Tiled) -> None:
+        self.kernel, self.root, self.products, self.code = kernel, root, found.products, kernel.code()
+        self.run = kernel.sweep(self.code, [product.state for product in found.products], all_steps(kernel))
+        self.groups = self.rows, self.columns = found.groups
+        self.each = [group.count // TEAM for group in found.groups]
         self.firsts: dict[str, loops.Exp] = {}
         self.own: dict[str, loops.Exp] = {}
         self.held: dict[str, tuple[str, str]] = {}
         self.axes: dict[str, list[str]] = {}
-
-    @property
-    def about(self) -> str:
-        return ABOUT.format(self.rows.count, self.columns.count, DEPTH)
-
-    @property
-    def taken(self) -> int:
-        """The bytes of shared memory that sides take at most."""
-        return sum([len(side_of(product, group)[1]) * DEPTH * padded(group) * WORD
-                    for product in self.products for group in self.groups])
-
-    @property
-    def tiles(self) -> loops.Exp:
-        """How many there are, for the host."""
-        return product_exp([group_count(self.kernel, group) for group in self.groups])
-
-    def worth(self) -> list[loops.Exp]:
-        """Sizes that are positive where tiles pay: there are enough of them, of enough rows and columns, and places."""
-        return [*[op("/", members(self.kernel, group), integer(group.count // ENOUGH)) for group in self.groups],
-                op("/", size_exp(self.kernel, self.root.length), integer(DEPTH)), op("/", self.tiles, integer(TILES))]
 
     def walk(self) -> tuple[loops.Exp, str]:
         """The number of blocks, and what to tell of the one that ends last."""
@@ -145,7 +137,7 @@ class Staged:
             for column, names in enumerate(of_row):
                 self.result(row, column, names)
         code.statements = [*code.above, *code.statements]
-        return finish_walk(self.kernel, code, self.tiles)
+        return finish_walk(self.kernel, code, product_exp([group_count(self.kernel, group) for group in self.groups]))
 
     def find_place(self) -> None:
         """The block's tile, and the thread's rows and columns in it, of which those in its warp are neighbours."""

@@ -130,7 +130,7 @@ def test_little_is_left_to_the_other_walk() -> None:
     sizes = {"m": 40, "n": 60, "k": 50, "p": 2000, "q": 3000}
     assert evaluated(alone.chunks, sizes) > 1
     for few in ({"m": 3}, {"n": 5}, {"k": 15}, {"k": CHUNK + 1}, {"m": 10 ** 6}):       # the last: of 5000 elements
-        assert evaluated(alone.chunks, {**sizes, **few}) == 1
+        assert evaluated(alone.chunks, {**sizes, **few}) <= 1
 
 
 def evaluated(exp: loops.Exp, sizes: dict[str, int]) -> int:

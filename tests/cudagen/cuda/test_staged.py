@@ -28,8 +28,9 @@ from nessie.cudagen.host.launching import size_function
 from nessie.cudagen.kernels.walk import walk_of
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.check import check
+from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.cudagen.skeletons.products import staged
-from nessie.cudagen.skeletons.products.sides import members, products_of
+from nessie.cudagen.skeletons.products.sides import Tiled, members, products_of
 from nessie.lambda_cu import nodes as ir
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
@@ -40,16 +41,16 @@ SHAPES = [*[(m, 33, 5) for m in SIZES], *[(33, n, 5) for n in SIZES], *[(7, 3, k
 KERNELS = {"product": PRODUCT, "checked": CHECKED, "batched": BATCHED, "gemm": GEMM, "both": BOTH}
 
 
-def everywhere(self: staged.Staged) -> list[loops.Exp]:
+def everywhere(made: Kernel, root: ir.Uniform, found: Tiled) -> list[loops.Exp]:
     """Tiles are for all sizes but 0."""
-    return [members(self.kernel, group) for group in self.groups]
+    return [members(made, group) for group in found.groups]
 
 
 @cache
 def tiled(of: ir.Kernel) -> GpuProgram:
     """Tiles wherever there are elements."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(staged.Staged, "worth", everywhere)
+        patch.setattr(staged, "enough", everywhere)
         return gpu_code(program_of(of))
 
 
@@ -230,7 +231,7 @@ def kernels() -> Iterator[Kernels]:
     arguments = given(3 * d, 35, 30)
     arguments[7][[70, 200]] = 2.0           # so that checks fail
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(staged.Staged, "worth", everywhere)
+        patch.setattr(staged, "enough", everywhere)
         made = {name: replace(of, name=name) for name, of in KERNELS.items()}
         built = gpu_code(replace(program_of(PRODUCT), kernels=tuple(made.values())))
     text, mistakes = planted(built.text)
