@@ -164,6 +164,11 @@ def segments_of(space: Space) -> Size | None:
     return space.segments if isinstance(space, Elements | Survivors) else None
 
 
+def of_one_length(space: Space) -> bool:
+    """Are the space's segments equally long, by what its descriptor says? A division finds which one has an element."""
+    return isinstance(space, Elements) and space.descriptor.startswith("uniform(")
+
+
 WIDTHS = {base: dtype.itemsize for base, dtype in DTYPES.items()}      # bytes
 
 

@@ -20,7 +20,7 @@ from collections.abc import Collection, Sequence
 from nessie.lambda_cu.mappings.nodes import Cases
 from nessie.lambda_cu.mappings.owners import is_of_owners
 from nessie.lambda_cu.mappings.text import parse_mapping
-from nessie.schedule.graph.nodes import Elements, Flat, Graph, Node, Size, Space, Survivors, Unit
+from nessie.schedule.graph.nodes import Elements, Flat, Graph, Node, Size, Space, Survivors, Unit, of_one_length
 
 BEFORE, AFTER, SEGMENT_START, SEGMENT_END, KERNEL_END = range(5)
 
@@ -155,14 +155,20 @@ class Walk:
         elements, counted before any filter."""
         if not isinstance(root, Elements | Survivors) or not by_segments(root):
             return None
-        segments, source = root.segments, root
-        while isinstance(source, Survivors):
-            source = self.hosts[source.filter].space        # type: ignore[assignment]  # a SEG_FILTER has segments
-        return None if size_of(source) == segments else segments
+        return None if size_of(self.source(root)) == root.segments else root.segments
+
+    def source(self, space: Space) -> Space:
+        """What filters have left the space of, one after another."""
+        while isinstance(space, Survivors):
+            space = self.hosts[space.filter].space
+        return space
 
     def computes_all(self) -> bool:
         levels = {self.level(node.space) for node in self.nodes}
         if {"twin", "segment"} <= levels:           # a twin would not see where segments end
+            return False
+        above = {node.space for node in self.nodes if self.level(node.space) == "segment" and by_segments(node.space)}
+        if len(above) > 1:                          # the segments are elements of others in one way
             return False
         return all(self.step(node) for node in self.nodes)
 
@@ -185,6 +191,8 @@ class Walk:
         if isinstance(space, Survivors) and self.hosted(space):
             parent = self.level(self.hosts[space.filter].space)
             return parent if parent in ("element", "twin") else None
+        if isinstance(space, Elements) and of_one_length(space) and space.segments != size_of(self.source(self.root)):
+            return "segment" if space.total == self.segments else None
         if by_segments(space):
             return None
         if by_segments(self.root) and size_of(space) == size_of(self.root):

@@ -47,6 +47,7 @@ from nessie.schedule.graph.nodes import (
     Space,
     Survivors,
     Unit,
+    of_one_length,
     segments_of,
     space_size,
 )
@@ -161,9 +162,11 @@ class Fusible:
         return self._over_segments_of(v, u) if above is None else above
 
     def _over_segments_of(self, u: int, v: int) -> tuple[int, ...] | None:
-        """The hosts of v if u is a prologue or epilogue of the segments whose elements v walks; else None."""
-        a = self.index.nodes[u]
-        if a.op in ON_SEGMENTS and segments_of(a.space) is None:
+        """The hosts of v if u is a prologue or epilogue of the segments whose elements v walks; else None. These may be
+        the elements of rows, of one length, which v does not walk."""
+        a, rows = self.index.nodes[u], segments_of(self.index.nodes[u].space)
+        if a.op in ON_SEGMENTS and (rows is None or (
+                of_one_length(a.space) and rows != space_size(self.chains[v][-1][0]))):
             for i, (space, _) in enumerate(self.chains[v]):
                 if space_size(a.space) == self.index.segments(space):
                     return tuple(host for _, host in self.chains[v][:i] if host is not None)

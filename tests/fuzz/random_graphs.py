@@ -122,6 +122,14 @@ def random_graph(seed: int, most: int, cheap: float = 0.0) -> Graph:
     return growing.graph()
 
 
+def in_rows(graph: Graph, rng: random.Random) -> Graph:
+    """The graph in which some bindings over the indices of descriptors' segments take these for elements of rows."""
+    rows = [Elements(f"uniform({rows}, l)", rows, "n") for rows in ("m", "m", "m", "m", "t")]
+    return replace(graph, nodes=tuple([
+        replace(node, space=rng.choice(rows)) if node.space == Flat("n") and node.op in ("MAP", "PERMUTE")
+        and rng.random() < 0.7 else node for node in graph.nodes]))
+
+
 def wishful(graph: Graph, rng: random.Random) -> Graph:
     """The graph with one to three wishes of random pairs."""
     names = [node.name for node in graph.nodes]

@@ -2,12 +2,18 @@
 nodes of a row). The certificate says the same, but of what is only sure to be slow."""
 from __future__ import annotations
 
+import random
+
 import pytest
+from brute_force import brute
+from random_graphs import in_rows, random_graph
 from test_schedule_costs import HEAD
 
 from nessie.cudagen.kernels.walk import walk_of
 from nessie.lambda_cu.text.parser import parse
 from nessie.schedule.check import check_graph
+from nessie.schedule.cost.problem import Problem
+from nessie.schedule.cost.profiles import CPU
 from nessie.schedule.graph import text as graph_text
 from nessie.schedule.graph.graph import graph as graphs
 from nessie.schedule.graph.nodes import Graph, Index
@@ -45,6 +51,12 @@ TABLE = {
                     " | MAP survivors(g, k) (member k, gather g) -> (h) | MAP flat(r) (gather o) -> (w)",
     "PARTITION-MAP": "PARTITION flat(n) (own x) -> (k, l, g, i, p) | MAP survivors(g, l) (member l, own i) -> (h)",
     "SEG-EPILOGUE": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | MAP flat(r) (own c) -> (w)",
+    "SEG-EPILOGUE, segments in rows": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+                                      " | MAP elements(`uniform(k, l)`, k, r) (own c) -> (w) place",
+    "space, segments in irregular rows": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+                                         " | MAP elements(`irregular(o)`, k, r) (own c) -> (w) place",
+    "space, scan of segments in rows": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+                                       " | SEG_SCAN elements(`uniform(k, l)`, k, r) (own c) -> (w)",
     "space, scan of segments": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | SCAN flat(r) (own c) -> (w)",
     "segment-late, softmax": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
                              " | MAP elements(d, r, t) (own e, seg c) -> (f)",
@@ -103,6 +115,13 @@ def test_the_table_of_verdicts(case: str) -> None:
     walked = one_pass(graph, {graph.nodes[k].name for k in last})
     assert walked == (last not in fusible.reason or case.split(",")[0] in ("one-thread", "in-place"))
     assert graph_text.parse(graph_text.show(graph)) == graph
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_segments_that_are_elements_of_rows(seed: int) -> None:
+    graph = in_rows(random_graph(seed, 5), random.Random(seed))
+    check_graph(graph)
+    brute(Problem(graph, CPU))
 
 
 @pytest.mark.parametrize("write", [
