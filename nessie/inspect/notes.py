@@ -9,7 +9,10 @@ from collections.abc import Mapping
 
 from nessie import driver, forms, pipeline
 from nessie.base.source import Origin, Span, user_span
+from nessie.cudagen.kernels.walk import walk_of as places_of
 from nessie.cudagen.loops.plan import THREADS
+from nessie.cudagen.skeletons.cpu import products as registers
+from nessie.cudagen.skeletons.products import staged
 from nessie.flatten.flatten import flattened
 from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obstacle, obstacles
 from nessie.flatten.values.emitter import SpaceMade
@@ -34,6 +37,7 @@ from nessie.schedule.explain.notes import (
     MappingExplained,
     Notes,
     PartExplained,
+    ProductExplained,
     ReductionExplained,
     SpaceExplained,
 )
@@ -45,11 +49,14 @@ def notes_of(job: pipeline.Job, ran: Mapping[str, driver.PassResult]) -> Notes:
     """The notes on a program whose passes up to fusing have run. One that was flat before has interiors
     and mappings only."""
     made = driver.made(ran.values())
-    inside, mapped = interiors(made[forms.FUSED]), mappings(made[forms.FUSED], made[forms.FLAT], job)
+    fused = made[forms.FUSED]
+    inside, mapped = interiors(fused), mappings(fused, made[forms.FLAT], job)
+    joined = products(fused, job.target)
     if forms.MONO not in made:
-        return Notes(interiors=inside, mappings=mapped)
+        return Notes(interiors=inside, mappings=mapped, products=joined)
     reductions, spaces = of_flattening(made[forms.MONO], job)
-    return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside, mapped)
+    return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside, mapped,
+                 joined)
 
 
 def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
@@ -145,6 +152,8 @@ def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]
         owner = owned(kernel)
         return MappingExplained(place, text, source, f"each row has {owner.lanes} of the {THREADS} threads of a block")
     walks = walks_of(kernel)
+    if not walks:
+        return MappingExplained(place, text, source, "as any kernel is walked that has no mapping")
     if walks[0].number is not None:
         return MappingExplained(place, text, source, "", parts=tuple([part_explained(walk, names) for walk in walks]))
     (found,) = walks
@@ -158,6 +167,26 @@ def part_explained(walk: Walk, names: Mapping[str, str]) -> PartExplained:
     space, launch = [renamed(" ".join(text.split()), names)
                      for text in (show_space(made.stages[0]), shown_launch(made))]
     return PartExplained(show_case(walk.case), space, show_mapping(made.mapping), launch, shown_recovery(walk.mapped))
+
+
+def products(program: ir.Program, target: str) -> tuple[ProductExplained, ...]:
+    """The products of fused kernels that go by tiles on the target."""
+    tiles = {"cuda": (staged.tiled, "shared memory"), "cudasim": (staged.tiled, "shared memory"),
+             "cpu": (registers.tiled, "registers")}
+    if target not in tiles:
+        return ()
+    find, where = tiles[target]
+    found = []
+    for kernel in program.kernels:
+        reduces = kernel.by is None and any([isinstance(bind.soac, ir.Reduce) for bind in kernel.binds])
+        if tiled := find(places_of(kernel, program)) if reduces else None:
+            rows, columns, elements = tiled.least
+            place = user_span(next(bind.origin for bind in kernel.binds if isinstance(bind.soac, ir.Reduce)))
+            many = f", in {tiled.tiles} tiles" if tiled.tiles > 1 else ""
+            found.append(ProductExplained(
+                place, f"goes by tiles of {tiled.rows.count} rows and {tiled.columns.count} columns in {where}",
+                f"where there are {rows} rows, {columns} columns and {elements} elements of each{many}, or more"))
+    return tuple(dict.fromkeys(found))
 
 
 def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained:

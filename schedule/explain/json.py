@@ -40,6 +40,7 @@ from nessie.schedule.explain.notes import (
     GroupsExplained,
     InteriorExplained,
     MappingExplained,
+    ProductExplained,
     ReductionExplained,
     SpaceExplained,
 )
@@ -57,6 +58,7 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "spaces": [space_json(found) for found in explained.notes.spaces],
             "interiors": [interior_json(found) for found in explained.notes.interiors],
             "mappings": [mapping_json(found) for found in explained.notes.mappings],
+            "products": [product_json(found) for found in explained.notes.products],
             **({"versions": list(explained.versions)} if explained.versions else {})}
 
 
@@ -69,6 +71,10 @@ def mapping_json(found: MappingExplained) -> dict[str, Any]:
     return {"place": place_json(found.place), "mapping": found.mapping, "source": found.source, "launch": found.launch,
             "idle": found.idle, "recovery": found.recovery,
             **({"parts": [vars(part) for part in found.parts]} if found.parts else {})}
+
+
+def product_json(found: ProductExplained) -> dict[str, Any]:
+    return {"place": place_json(found.place), "tiles": found.tiles, "where": found.where}
 
 
 def reduction_json(found: ReductionExplained) -> dict[str, Any]:

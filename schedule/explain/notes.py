@@ -1,6 +1,6 @@
 """What there is to tell of a program beside its schedule: how functions run, which groups are made, how rows are
-reduced, how lengths are held, what is split at its borders, what mappings walk. Plain data; each note has its place in
-the user's source.
+reduced, how lengths are held, what is split at its borders, what mappings walk, which products go by tiles. Plain data;
+each note has its place in the user's source.
 """
 from __future__ import annotations
 
@@ -87,12 +87,23 @@ class MappingExplained:
 
 
 @dataclass(frozen=True)
+class ProductExplained:
+    """The product computed at `place` goes by `tiles` of so many rows and columns, in shared memory or in registers,
+    where there is as much as `where` says, at least."""
+    place: Span | None
+    tiles: str
+    where: str
+
+
+@dataclass(frozen=True)
 class Notes:
     """`functions`: those that the program calls; `groups`: those by keys; `reductions`: those of rows; `spaces`: those
-    of sequences in sequences; `interiors`: of what is split at its borders; `mappings`: of kernels that have one."""
+    of sequences in sequences; `interiors`: of what is split at its borders; `mappings`: of kernels that have one;
+    `products`: of matrices, and what is like them."""
     functions: tuple[FunctionExplained, ...] = ()
     groups: tuple[GroupsExplained, ...] = ()
     reductions: tuple[ReductionExplained, ...] = ()
     spaces: tuple[SpaceExplained, ...] = ()
     interiors: tuple[InteriorExplained, ...] = ()
     mappings: tuple[MappingExplained, ...] = ()
+    products: tuple[ProductExplained, ...] = ()

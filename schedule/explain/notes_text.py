@@ -15,6 +15,7 @@ from nessie.schedule.explain.notes import (
     InteriorExplained,
     MappingExplained,
     Notes,
+    ProductExplained,
     ReductionExplained,
     SpaceExplained,
 )
@@ -23,13 +24,14 @@ RUNS = {"thread": "runs per element", "lifted": "is lifted", "apart": "is lifted
         "host": "runs on the host"}
 REDUCED = {"fold": "is a fold of each element", "segments": "is a reduction of segments",
            "either": "is a fold of each element, or of segments, as the run asks"}
-Note = FunctionExplained | GroupsExplained | ReductionExplained | SpaceExplained | InteriorExplained | MappingExplained
+Note = (FunctionExplained | GroupsExplained | ReductionExplained | SpaceExplained | InteriorExplained | MappingExplained
+        | ProductExplained)
 
 
 def sections(notes: Notes) -> list[Doc]:
     """The sections that have notes."""
     every = (functions(notes.functions), groups(notes.groups), reductions(notes.reductions), spaces(notes.spaces),
-             interiors(notes.interiors), mappings(notes.mappings))
+             interiors(notes.interiors), mappings(notes.mappings), products(notes.products))
     return [section for section in every if section]
 
 
@@ -92,6 +94,12 @@ def mapping(note: MappingExplained) -> Iterator[str]:
     if note.idle:
         yield f"    threads without an index: {note.idle}"
         yield f"    an index is found by {note.recovery}"
+
+
+def products(notes: Sequence[ProductExplained]) -> Doc:
+    """Which products go by tiles, and where."""
+    return section("products", notes, [(f"  {excerpt(note.place)}  {place_text(note.place)}".rstrip(),
+                                        f"    {note.tiles}", f"    {note.where}") for note in notes])
 
 
 def rows(title: str, notes: Sequence[Note], cells: Sequence[Sequence[str]], head: Sequence[str] = ()) -> Doc:
