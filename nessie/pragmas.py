@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
-from nessie.lambda_cu.mappings.levels import OWNERS
+from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
 from nessie.lambda_cu.mappings.nodes import STRATEGIES
 from nessie.lambda_cu.mappings.text import parse_part
 from nessie.schedule.wishes.asked import case_number
@@ -57,9 +57,10 @@ def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
     """The error of a pragma that has a name which its form does not bind."""
     known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
     match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
-    if wish.place and match and wish.kind == LEVEL and wish.second not in OWNERS:
+    if wish.place and match and wish.kind == LEVEL and wish.second not in (*OWNERS, ITEMS):
         return NessieError(f"there is no level {wish.second} that owns segments",
-                           (Span(wish.place.source, *match.span(6)), ""), hint=f"there are {', '.join(OWNERS)}")
+                           (Span(wish.place.source, *match.span(6)), ""),
+                           hint=f"there are {', '.join(OWNERS)}, and {ITEMS} for none")
     for number, name in enumerate(wish.names, FIRST[wish.kind] + 1):
         if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"
@@ -90,7 +91,7 @@ def mistyped(remarks: Iterable[Span]) -> list[NessieError]:
                 (2, ("case",)) if case and case.lower() != "case" else
                 (3, ("GridBlock", "Levels") if arguments else STRATEGIES))
             meant = nearest(like[wrong], known, 0.65) or nearest(like[wrong].lower(), [k.lower() for k in known], 0.65)
-            if meant and (wrong == 3 or arguments or mapping in (*STRATEGIES, *OWNERS)):
+            if meant and (wrong == 3 or arguments or mapping in (*STRATEGIES, *OWNERS, ITEMS)):
                 right = next(k for k in known if k.lower() == meant.lower())
                 found.append(NessieError("this comment looks like a pragma, and is none",
                                          (Span(span.source, *like.span(wrong)), ""), hint=f"did you mean {right}?"))

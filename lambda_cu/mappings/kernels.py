@@ -69,7 +69,7 @@ def why_not(kernel: ir.Kernel) -> Unmappable | None:
 
 def with_mapping(kernel: ir.Kernel, mapping: maps.Mapping) -> ir.Kernel:
     """The kernel, walked by a mapping that can walk it; a strategy is what it makes for its space."""
-    if not isinstance(mapping, maps.Strategy):
+    if not isinstance(mapping, maps.Strategy) or mapping == maps.NONE:
         return replace(kernel, by=mapping)
     found = walks_of(replace(kernel, by=mapping))
     return replace(kernel, by=found[0].mapped.mapping if found else None)
@@ -77,13 +77,15 @@ def with_mapping(kernel: ir.Kernel, mapping: maps.Mapping) -> ir.Kernel:
 
 def in_threads(kernel: ir.Kernel) -> bool:
     """Does a mapping say which thread has which index of the kernel?"""
-    return not by_owners(kernel) and kernel.by not in (None, maps.Strategy("none"))
+    return not by_owners(kernel) and kernel.by not in (None, maps.NONE)
 
 
 def walks_of(kernel: ir.Kernel) -> list[Walk]:
     """Return how threads walk the kernel's space by its mapping, a walk for each of its parts; raise Unmappable, or
     IllFormed, where they cannot. Where there is no walk, they go as they walk any."""
     assert kernel.by is not None
+    if kernel.by == maps.NONE:
+        return None
     root = root_of(kernel)
     if isinstance(kernel.by, maps.Cases):
         natural, cases = natural_of(kernel), dict(kernel.by.of)

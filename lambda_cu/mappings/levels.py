@@ -35,6 +35,7 @@ TABLE = (
 )
 LEVELS = {level.name: level for level in TABLE}
 OWNERS = ("block", "warp", "sub8", "sub4", "thread")        # what can hold a whole segment, on a GPU
+ITEMS = "items"                                             # nobody holds any: threads have equally many elements
 
 
 @dataclass(frozen=True)

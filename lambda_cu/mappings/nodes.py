@@ -116,3 +116,4 @@ Walk = Strategy | Top
 Mapping = Walk | Cases
 COMBINATORS: tuple[type[Combinator], ...] = get_args(Combinator)
 STRATEGIES = ("Jing", "JingExt", "FoldAll", "auto", "none")
+NONE = Strategy("none")             # as kernels are walked that have no mapping, and in no other way

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
+from nessie.lambda_cu.mappings.nodes import NONE
 from nessie.lambda_cu.mappings.nodes import Mapping as Mapped
 from nessie.lambda_cu.mappings.own_row import in_own_row, indices, segment_of
 from nessie.lambda_cu.mappings.owners import by_owners
@@ -73,7 +74,7 @@ def build_graph(region: Region, steps: Sequence[RegionStep], estimates: Estimate
 
 def with_mapping(node: Node, bind: ir.Bind, by: Mapped | None) -> Node:
     """The node as it is walked by this mapping, if there is one; perhaps by an owner for its segment."""
-    if by is None:
+    if by in (None, NONE):
         return node
     if not by_owners(ir.Kernel("", (), (bind,), (), by)):
         return replace(node, by=show_mapping(by))

@@ -45,11 +45,13 @@ def merge(name: str, steps: Sequence[RegionStep], again: Collection[str], needed
 
 
 def mapping_of(steps: Sequence[RegionStep]) -> maps.Mapping | None:
-    """The mapping of those steps that have one: schedules put no two together that have different ones."""
-    found = {step.by for step in steps if step.by is not None}
+    """The mapping of those steps that have one: schedules put no two together that have different ones, but for
+    `none`."""
+    given = {step.by for step in steps if step.by is not None}
+    found = given - {maps.NONE}
     if len(found) > 1:
         raise InternalError(f"{', '.join([step.name for step in steps])} are one kernel, and have different mappings")
-    return next(iter(found), None)
+    return next(iter(found or given), None)
 
 
 def with_type_sizes(names: Sequence[str], types: Mapping[str, ir.Type], bound: Collection[str]) -> list[str]:

@@ -22,6 +22,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.combinators import Unmappable
 from nessie.lambda_cu.mappings.kernels import NO_TESTS, NoCase, extents_of, why_not, with_mapping
+from nessie.lambda_cu.mappings.levels import ITEMS
 from nessie.lambda_cu.mappings.owners import by_owner, by_owners
 from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.lambda_cu.scope import map_runs, space_of, statements
@@ -67,7 +68,7 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, t
 def mapping_of(wish: Wish, places: Places | None = None) -> maps.Mapping:
     """Return the mapping that is wished for. `places` records where its parts stand in its text."""
     if wish.kind == LEVEL:
-        return by_owner(wish.second)
+        return maps.NONE if wish.second == ITEMS else by_owner(wish.second)
     found = parse_part(text_of(wish), places)
     return maps.Cases(((case_number(wish), found),)) if wish.case and not isinstance(found, maps.Cases) else found
 
@@ -115,7 +116,7 @@ NO_SEGMENTS = "it has no segments"
 
 def refusal(kernel: ir.Kernel, mapping: maps.Mapping, wish: Wish) -> Unmappable | None:
     """The reason why the kernel cannot have the mapping, if there is one."""
-    if wish.kind == LEVEL and not by_owners(replace(kernel, by=mapping)):
+    if wish.kind == LEVEL and mapping != maps.NONE and not by_owners(replace(kernel, by=mapping)):
         return Unmappable(mapping, NO_SEGMENTS)
     return why_not(replace(kernel, by=mapping))
 
