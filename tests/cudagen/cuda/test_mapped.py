@@ -93,7 +93,7 @@ def shapes(rank: int) -> list[tuple[int, ...]]:
 def test_mappings_change_no_value(rank: int, mapping: str) -> None:
     text = nest(rank)
     program, plain = compiled(text, "cudasim", mapping), compiled(text, "cpu")
-    assert sum(kernel.by is not None for kernel in program.kernels) == (mapping != "none")
+    assert sum(kernel.by is not None for kernel in program.kernels) == 1
     built, cpu = code(text, mapping), cpu_device(plain)
     for number, sizes in enumerate(shapes(rank)):
         expected = content(execute_reference(plain, list(sizes)))
