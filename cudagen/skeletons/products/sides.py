@@ -14,7 +14,7 @@ from functools import reduce
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables, scalar
-from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Step, Walk
+from nessie.cudagen.kernels.walk import ROOT, SEGMENT, UNIT, Step, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Alone
@@ -62,15 +62,18 @@ class Tiled:
         return self.rows, self.columns
 
 
-def products_of(walk: Walk, most: int) -> list[Product] | None:
-    """The SEG_REDUCEs of a walk that does nothing else, if each joins what rows and columns give, and all together have
-    so many components at most."""
+def products_of(walk: Walk, most: int, totals: bool = False) -> list[Product] | None:
+    """The SEG_REDUCEs of a walk that does nothing else than compute of their results, if each joins what rows and
+    columns give, and all together have so many components at most. `totals`: results may be added up, too."""
     if not isinstance(walk.root, ir.Uniform) or len(walk.root.outer) < 2 or walk.prologue:
         return None
     states, found = states_of(walk), list[Product]()
     for step in walk.steps:
         soac = step.bind.soac
         if step.place == SEGMENT and isinstance(soac, ir.Map):
+            continue
+        if totals and (step.place == UNIT or (step.place == SEGMENT and isinstance(soac, ir.Reduce)
+                                              and commutative(states[step.name]))):
             continue
         if step.place != ROOT or not isinstance(soac, ir.Reduce) or not commutative(states[step.name]):
             return None

@@ -29,10 +29,10 @@ from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.cpu.segments import results
 from nessie.cudagen.skeletons.cpu.tiles import count_of, loop
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
-from nessie.cudagen.skeletons.cuda.blocks import BLOCK, THREAD, launch, threads_below
-from nessie.cudagen.skeletons.cuda.finish import finish_walk
+from nessie.cudagen.skeletons.cuda.blocks import BLOCK, THREAD, keep_parts, launch, threads_below
+from nessie.cudagen.skeletons.cuda.finish import finish_walk, totals_of
 from nessie.cudagen.skeletons.elements import number_at, states_of
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, result_buffers, result_of
 from nessie.cudagen.skeletons.products.sides import (
     Group,
     Product,
@@ -69,7 +69,7 @@ ABOUT = "A tile of {} rows and {} columns for each block, {} places of them in s
 
 def tiled(walk: Walk) -> Tiled | None:
     """The walk's products, if it does nothing else than registers and shared memory have room for."""
-    products = products_of(walk, SUMS)
+    products = products_of(walk, SUMS, totals=True)
     if products is None:
         return None
     groups = groups_of(walk, *[TEAM * count for count in of_thread(components_of(products))])
@@ -87,9 +87,12 @@ def plan_staged(walk: Walk, tables: Tables, other: Module) -> Module:
         return other
     kernel = Kernel(walk, tables, None, states_of(walk))
     staged = Staged(kernel, root, found)
-    launched, more = staged.walk()
     about = ABOUT.format(found.rows.count, found.columns.count, DEPTH)
-    launch(kernel, "tiles", staged.code, launched, result_buffers(kernel), about=about + more)
+    staged.walk()
+    tiles = product_exp([group_count(kernel, group) for group in found.groups])
+    buffers = result_buffers(kernel) + keep_parts(kernel, staged.run, totals_of(kernel), BLOCK, tiles)
+    launched, more = finish_walk(kernel, staged.code, tiles)
+    launch(kernel, "tiles", staged.code, launched, buffers, about=about + more)
     made = kernel.module(tuple([result_of(kernel, name) for name in walk.kernel.returns]), elements_exp(kernel))
     return where_they_pay(made, other, enough(kernel, root, found))
 
@@ -109,7 +112,7 @@ class Staged:
 
     def __init__(self, kernel: Kernel, root: ir.Uniform, found: Tiled) -> None:
         self.kernel, self.root, self.products, self.code = kernel, root, found.products, kernel.code()
-        self.run = kernel.sweep(self.code, [product.state for product in found.products], all_steps(kernel))
+        self.run = kernel.sweep(self.code, list(kernel.states.values()), all_steps(kernel))
         self.groups = self.rows, self.columns = found.groups
         self.each = [group.count // TEAM for group in found.groups]
         self.firsts: dict[str, loops.Exp] = {}
@@ -117,10 +120,12 @@ class Staged:
         self.held: dict[str, tuple[str, str]] = {}
         self.axes: dict[str, list[str]] = {}
 
-    def walk(self) -> tuple[loops.Exp, str]:
-        """The number of blocks, and what to tell of the one that ends last."""
+    def walk(self) -> None:
         code = self.code
+        early_scalars(self.kernel, code)
         self.find_place()
+        for state in totals_of(self.kernel):
+            self.run.declare(state)
         for group in self.groups:
             self.find_axes(group)
         sums = [[{p.state.name: declare(code, self.kernel.tables, p.state) for p in self.products}
@@ -137,7 +142,6 @@ class Staged:
             for column, names in enumerate(of_row):
                 self.result(row, column, names)
         code.statements = [*code.above, *code.statements]
-        return finish_walk(self.kernel, code, product_exp([group_count(self.kernel, group) for group in self.groups]))
 
     def find_place(self) -> None:
         """The block's tile, and the thread's rows and columns in it, of which those in its warp are neighbours."""

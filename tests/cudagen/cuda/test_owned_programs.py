@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from built import execute, gpu_device
 from owner_kernels import LEVELS, by
 
+import nessie
 from nessie.base.source import Source
 from nessie.base.values import Flat, Nested, Uniform
 from nessie.cudagen.cuda.cudasim import compiler
@@ -19,6 +21,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check import check
 from nessie.lambda_cu.mappings.kernels import why_not
 from nessie.lambda_cu.mappings.owners import by_owners
+from nessie.lambda_cu.mappings.text import show_mapping
 from nessie.lambda_cu.reference.reference import execute as execute_reference
 from nessie.lambda_cu.scope import statements
 from nessie.pipeline import Job, pass_named
@@ -26,6 +29,7 @@ from nessie.schedule.check import check_schedule
 from nessie.schedule.cost.profiles import of_target
 from nessie.schedule.fuse import fuse
 from nessie.schedule.schedule import schedule
+from nessie.schedule.wishes.wishes import MAP, Wish
 
 PROGRAMS = {                    # the type of elements, and launches without owners and with them
     "softmax": ("float", 3, 1, """{ let m = max_val(r); e = {exp(x - m) : x in r}; s = sum(e) in {x / s : x in e}
@@ -102,6 +106,22 @@ def test_owners_of_rows_in_a_nest_of_three(level: str) -> None:
     found, expected = [np.asarray(value.column.content.content) for value in (
         execute(made, [given], gpu_device(made, Cudasim(2, 1))), execute_reference(program, [given]))]
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+@pytest.mark.parametrize("level", LEVELS)
+def test_parts_of_warps_hold_the_rows_of_a_sparse_matrix(level: str) -> None:
+    text = """function spmv(rows, v) : ([[(int, float)]], [float]) -> [float] =
+        let s = {sum({a * v[j] : (j, a) in r}) : r in rows} in s;"""
+    mapping = show_mapping(by(level))
+    job = Job(entry="spmv", target="cudasim", wishes=(Wish(MAP, "s", mapping),))
+    (kernel,) = compile_program(job, TEXT, Source("spmv.nesl", text), pass_named("borders")).kernels
+    assert kernel.by == by(level)
+    program = nessie.compile(text, target="cudasim", mappings={"s": mapping})
+    offsets, rng = np.concatenate([[0], np.cumsum(ROWS)]), np.random.default_rng(1)
+    columns, values, v = rng.integers(0, 50, sum(ROWS)), rng.integers(-8, 9, sum(ROWS)) / 4, rng.integers(-8, 9, 50) / 4
+    found = program.spmv(nessie.Nested(offsets, nessie.Tuples(columns, values)), v)
+    assert found.tolist() == [(values[a:b] * v[columns[a:b]]).sum() for a, b in pairwise(offsets)]
 
 
 def content(value: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from built import counting_device, gpu_code, gpu_device
 from kernel_runs import program_of
-from product_kernels import BATCHED, BOTH, CHECKED, GEMM, PRODUCT, TERM, given, kernel, reduction
+from product_kernels import BATCHED, BOTH, CHECKED, GEMM, PRODUCT, TERM, TOTALS, given, kernel, reduction
 from taped import ADDRESSES, THREADS, Watched, planted, tape
 from test_cubins import ARCHITECTURES, NVRTC
 from test_gpu import launch
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ co
 SIZES = (0, 1, 31, 32, 33)
 SHAPES = [*[(m, 33, 5) for m in SIZES], *[(33, n, 5) for n in SIZES], *[(7, 3, k) for k in SIZES], (64, 32, 16),
           (65, 33, 17), (130, 70, 40)]                                                              # m, n, k
-KERNELS = {"product": PRODUCT, "checked": CHECKED, "batched": BATCHED, "gemm": GEMM, "both": BOTH}
+KERNELS = {"totals": TOTALS, "product": PRODUCT, "checked": CHECKED, "batched": BATCHED, "gemm": GEMM, "both": BOTH}
 
 
 def everywhere(made: Kernel, root: ir.Uniform, found: Tiled) -> list[loops.Exp]:
@@ -101,6 +101,16 @@ def test_several_at_once_of_any_values(m: int, n: int, k: int) -> None:
     assert most == [max(0.0, *row, *other) for row in a for other in b]
     assert least == [min(row + other) for row in a for other in b]
     assert halves == [in_order(row, other) / 2 for row in a for other in b]
+
+
+@pytest.mark.parametrize("m, n, k", [(5, 7, 17), (130, 70, 20)])
+def test_totals_of_sums(m: int, n: int, k: int) -> None:
+    arguments = given(m, n, k)
+    arguments[7], arguments[8] = np.floor(arguments[7] * 8), np.floor(arguments[8] * 8)         # so that sums are exact
+    (sums, mean, most), failed = launch(gpu_device(tiled(TOTALS), Cudasim(2, 1)), "K", arguments)
+    expected = (arguments[7].reshape(m, k) @ arguments[8].reshape(k, n)).ravel()
+    assert failed == NO_FAILURE and sums == expected.tolist()
+    assert mean == expected.sum() / (m * n) and most == expected.max()
 
 
 @pytest.mark.parametrize("base, identity, operator, join", [

@@ -51,3 +51,8 @@ BOTH = kernel(reduction("(sums, most)", "let x = a[i1 * k + j] in let y = b[i2 *
               + reduction("least", "a[i1 * k + j] + b[i2 * k + j]", "1.0e9", "min(x, y)") + """
     let halves = MAP { s => sums[s] / 2.0 using sums } (c)
     return (most, least, halves)""")
+TOTALS = kernel(reduction("sums", TERM) + """
+    let (all, most) = REDUCE { s => (sums[s], sums[s]) using sums } (0.0, 0.0)
+      { (p1, p2, q1, q2) => (p1 + q1, max(p2, q2)) } (c)
+    let mean = ONCE { () => all / float(c) using all, c }
+    return (sums, mean, most)""")
