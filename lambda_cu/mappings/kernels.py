@@ -85,7 +85,7 @@ def walks_of(kernel: ir.Kernel) -> list[Walk]:
     IllFormed, where they cannot. Where there is no walk, they go as they walk any."""
     assert kernel.by is not None
     if kernel.by == maps.NONE:
-        return None
+        return []
     root = root_of(kernel)
     if isinstance(kernel.by, maps.Cases):
         natural, cases = natural_of(kernel), dict(kernel.by.of)
