@@ -124,8 +124,8 @@ def saved(path: Path) -> dict[str, list[str]]:
     return {row[0]: row for row in found}
 
 
-def table(found: list[list[str]]) -> str:
-    every = [list(TITLES), *found]
+def table(found: list[list[str]], titles: Sequence[str] = TITLES) -> str:
+    every = [list(titles), *found]
     widths = [max(map(len, of)) for of in zip(*every, strict=True)]
     return "".join("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + "\n" for row in every)
 

@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
     from nessie.schedule.versions import few_gathers, owner_versions
-    from nessie.schedule.wishes import mappings
+    from nessie.schedule.wishes import choose_mappings, mappings
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
     from nessie.typing import infer
@@ -132,6 +132,7 @@ else:
     sink = lazy("nessie.schedule.sink")
     graph = lazy("nessie.schedule.graph.graph")
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
+    choose_mappings = lazy("nessie.schedule.wishes.choose_mappings")
     mappings = lazy("nessie.schedule.wishes.mappings")
     few_gathers = lazy("nessie.schedule.versions.few_gathers")
     owner_versions = lazy("nessie.schedule.versions.owner_versions")
@@ -354,6 +355,10 @@ PASSES = (
         certify=schedule_check.check_schedule),
     row("fuse", (FLAT, SCHEDULE), FUSED, lambda job, program, found: fuse.fuse(program, found),
         "merges the kernels that the schedule put together"),
+    # after fusing, which says all that a kernel reads
+    row("choose-mappings", (FUSED,), FUSED,
+        lambda job, program: choose_mappings.choose_mappings(program, job.sizes),
+        "kernels that any mapping may walk have the one that costs least", when=ON_GPUS),
     # after fusing: what is computed with a concatenation by the same walk stays there
     row("append", (FUSED,), FUSED, lambda job, program: append.append(program),
         "what grows at its end keeps its memory"),

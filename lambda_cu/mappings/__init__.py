@@ -13,4 +13,5 @@
     owners          how owners of segments walk them, and what they cannot
     kernels         which mappings may walk a kernel, and why not
     own_row         proofs that an index lies in the own row
+    choice/         what `auto` is: the mapping of some that costs least
 """

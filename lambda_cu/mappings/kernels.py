@@ -27,7 +27,7 @@ from nessie.lambda_cu.mappings.combinators import Unmappable, most
 from nessie.lambda_cu.mappings.levels import beyond
 from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
-from nessie.lambda_cu.mappings.strategies import mapping_of
+from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import show_case
 from nessie.lambda_cu.scope import space_names
 from nessie.lambda_cu.scope import space_of as space_of_soac
@@ -68,8 +68,9 @@ def why_not(kernel: ir.Kernel) -> Unmappable | None:
 
 
 def with_mapping(kernel: ir.Kernel, mapping: maps.Mapping) -> ir.Kernel:
-    """The kernel, walked by a mapping that can walk it; a strategy is what it makes for its space."""
-    if not isinstance(mapping, maps.Strategy) or mapping == maps.NONE:
+    """The kernel, walked by a mapping that can walk it; a strategy is what it makes for its space. What `auto` is
+    will be chosen when all is known that the kernel computes."""
+    if not isinstance(mapping, maps.Strategy) or mapping in (AUTO, maps.NONE):
         return replace(kernel, by=mapping)
     found = walks_of(replace(kernel, by=mapping))
     return replace(kernel, by=found[0].mapped.mapping if found else None)
@@ -106,7 +107,6 @@ def launchable(made: Mapped) -> Mapped:
 
 # Parts ------------------------------------------------------------------------------------------
 
-AUTO = maps.Strategy("auto")
 NO_TESTS = ("no conditional here has a case: its test must compare indices, or what is left of them by division, with "
             "what is alike for all elements, and nothing else may stand around it")
 

@@ -26,6 +26,7 @@ from nessie.lambda_cu.mappings.combinators import (
     steps_left,
 )
 from nessie.lambda_cu.mappings.levels import GPU, LEVELS, TABLE
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import ONE, ZERO
 
@@ -128,6 +129,18 @@ def places(levels: tuple[str, ...]) -> list[str]:
         found.append({"grid": "blockIdx_", "block": "threadIdx_", "serial": "loop_"}[level] +
                      (DIRECTIONS[at] if level != "serial" else str(seen[level] - 1)))
     return found
+
+
+def operations(made: Mapped) -> tuple[int, int]:
+    """Return how many divisions, and how many other operations, find an index."""
+    found = [part.op for exp in (*made.code.values(), *made.guards, *made.index) for part in subexpressions(exp)
+             if isinstance(part, ir.Op)]
+    divisions = sum([op in ("/", "rem") for op in found])
+    return divisions, len(found) - divisions
+
+
+def shown_operations(divisions: int, others: int) -> str:
+    return f"{divisions or 'no'} division{'s' * (divisions > 1)}, {others} other operation{'s' * (others != 1)}"
 
 
 def sizes_of(made: Mapped, sizes: Mapping[str, int]) -> dict[str, int]:

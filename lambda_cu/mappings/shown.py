@@ -2,7 +2,6 @@
 example."""
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,12 +12,13 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import Space, indices, parse_space, show_space, substitute_all, value
 from nessie.lambda_cu.mappings.certificate import mistake, walked
+from nessie.lambda_cu.mappings.choice.auto import of_rows, shown_candidates
+from nessie.lambda_cu.mappings.choice.places import assumed
 from nessie.lambda_cu.mappings.combinators import Unmappable, chain
 from nessie.lambda_cu.mappings.levels import beyond
-from nessie.lambda_cu.mappings.mapped import Mapped, launch_of, mapped, sizes_of
-from nessie.lambda_cu.mappings.strategies import mapping_of
+from nessie.lambda_cu.mappings.mapped import Mapped, launch_of, mapped, operations, shown_operations, sizes_of
+from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import parse_mapping, show_mapping
-from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import INTS, ONE
@@ -37,7 +37,8 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
         raise NessieError("a space has no cases: they are of conditionals in programs",
                           (Span(text, 0, len(mapping)), ""))
     try:
-        top = mapping_of(asked, of) if isinstance(asked, maps.Strategy) else asked
+        tried = of_rows(of, example_sizes(of, sizes, assumed(len(of)))) if asked == AUTO else []
+        top = tried[0].mapping if tried else mapping_of(asked, of) if isinstance(asked, maps.Strategy) else asked
         if top is None:
             return "The mapping none is today's walk: there is nothing to show.\n"
         made = mapped(top, of)
@@ -48,20 +49,20 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
     if unknown := [name for name in sizes if name not in known]:
         raise NessieError(f"the space has no size {unknown[0]}", hint=f"it has {', '.join(known) or 'none'}")
     parts = [*([("mapping", [show_mapping(top)])] if isinstance(asked, maps.Strategy) else []),
-             ("space", stages(made, of)), ("host", lets(made.host)),
-             ("launch", [shown_launch(made)]),
+             ("candidates", shown_candidates(tried) if tried else []), ("space", stages(made, of)),
+             ("host", lets(made.host)), ("launch", [shown_launch(made)]),
              ("thread", thread(made)), ("example", checked_example(made, of, known))]
     return "".join([section(title, lines) for title, lines in parts if lines])
 
 
-def example_sizes(space: Space, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The sizes that the space names, as they are given, or small: only lower bounds are 0, steps 2, widths 1."""
-    kinds = [(axis.high, USUAL) for axis in space] + [(axis.low, 0) for axis in space]
+def example_sizes(space: Space, sizes: Mapping[str, int], usual: int = USUAL) -> dict[str, int]:
+    """The sizes that the space names, as they are given, or usual: only lower bounds are 0, steps 2, widths 1."""
+    kinds = [(axis.high, usual) for axis in space] + [(axis.low, 0) for axis in space]
     kinds += [(axis.step, 2) for axis in space] + [(axis.width, 1) for axis in space]
     found: dict[str, int] = {}
-    for exp, usual in kinds:
+    for exp, length in kinds:
         for name in sorted(names_of(exp)):
-            found.setdefault(name, sizes.get(name, usual))
+            found.setdefault(name, sizes.get(name, length))
     return found
 
 
@@ -100,8 +101,9 @@ def shown_idle(made: Mapped) -> str:
     if not made.guards:
         return "none"
     found = in_sizes(made)
-    return show_exp(INTS.minus(product((*found.grid, *found.block, *found.loops.values())),
-                               product([axis.high for axis in found.stages[0]])))
+    idle = INTS.minus(product((*found.grid, *found.block, *found.loops.values())),
+                      product([axis.high for axis in found.stages[0]]))
+    return " ".join(show_exp(idle).split())
 
 
 def product(sizes: Sequence[ir.Exp]) -> ir.Exp:
@@ -113,11 +115,7 @@ def product(sizes: Sequence[ir.Exp]) -> ir.Exp:
 
 def shown_recovery(made: Mapped) -> str:
     """How many operations find an index."""
-    found = Counter([part.op for exp in (*made.code.values(), *made.guards, *made.index) for part in subexpressions(exp)
-                     if isinstance(part, ir.Op)])
-    divisions = found["/"] + found["rem"]
-    others = sum(found.values()) - divisions
-    return f"{divisions or 'no'} division{'s' * (divisions > 1)}, {others} other operation{'s' * (others != 1)}"
+    return shown_operations(*operations(made))
 
 
 def stages(made: Mapped, of: Space) -> list[str]:

@@ -7,12 +7,13 @@ from nessie.lambda_cu.mappings.axes import Space
 from nessie.lambda_cu.mappings.combinators import Unmappable
 
 MOST_OF_JING = 5
+AUTO = maps.Strategy("auto")
 THREADS = 256                   # of FoldAll's blocks
 
 
 def mapping_of(strategy: maps.Strategy, space: Space) -> maps.Top | None:
-    """Return the mapping that the strategy makes for the space; None for `none`. `auto` takes what every GPU launches
-    for all sizes."""
+    """Return the mapping that the strategy makes for the space; None for `none`. What `auto` is depends on a kernel's
+    reads, too (lambda_cu.mappings.choice); until it is chosen it is FoldAll, which maps all that anything does."""
     rank, stepped = len(space), any([not axis.is_dense for axis in space])
     if any([axis.depends for axis in space]):
         raise Unmappable(strategy, f"{strategy.name} takes axes of one length: write GridBlock(..., Hull(Gen))")

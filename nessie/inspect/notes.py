@@ -20,9 +20,11 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.borders import splits
 from nessie.lambda_cu.borders.interior import Split
 from nessie.lambda_cu.mappings.axes import show_space
+from nessie.lambda_cu.mappings.choice.auto import of_kernel, shown_candidates
 from nessie.lambda_cu.mappings.kernels import Walk, walks_of
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.shown import in_sizes, shown_idle, shown_launch, shown_recovery
+from nessie.lambda_cu.mappings.strategies import AUTO
 from nessie.lambda_cu.mappings.text import show_case, show_mapping
 from nessie.lambda_cu.scope import failing_functions, statements
 from nessie.lambda_cu.spaces.steps import show
@@ -41,6 +43,7 @@ from nessie.schedule.explain.notes import (
     ReductionExplained,
     SpaceExplained,
 )
+from nessie.schedule.wishes.choose_mappings import choose_mappings, given_sizes
 from nessie.schedule.wishes.mappings import wished
 from nessie.schedule.wishes.wishes import Wish
 
@@ -133,16 +136,18 @@ def mappings(fused: ir.Program, flat: ir.Program, job: pipeline.Job) -> tuple[Ma
     """The mappings of fused kernels, with who has asked for them."""
     if not any([kernel.by is not None for kernel in fused.kernels]):
         return ()
-    names = names_of_sizes(fused)
+    fused = choose_mappings(fused, job.sizes)
+    names, given = names_of_sizes(fused), given_sizes(fused, job.sizes)
     results = wished(flat, pipeline.wishes(job, flat), pipeline.profile(job))
     asked = {s.origin: results[param.name] for f in flat.functions for s in statements(f.body) if isinstance(s, ir.Run)
              for param in s.results if param.name in results}
-    return tuple([mapping_explained(kernel, asked, names) for kernel in fused.kernels if kernel.by is not None])
+    return tuple([mapping_explained(kernel, asked, names, given.get(kernel.name, {})) for kernel in fused.kernels
+                  if kernel.by is not None])
 
 
-def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]],
-                      names: Mapping[str, str]) -> MappingExplained:
-    """`asked`: the wishes for launches, by their origins."""
+def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]], names: Mapping[str, str],
+                      given: Mapping[str, int]) -> MappingExplained:
+    """`asked`: the wishes for launches, by their origins; `given`: sizes that are known."""
     assert kernel.by is not None
     wishes = next((asked[origin] for origin in (*kernel.merged, kernel.origin) if origin in asked), ())
     source = " and ".join([wish.option if wish.place is None else f"the pragma at {place_text(wish.place)}"
@@ -158,8 +163,11 @@ def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]
         return MappingExplained(place, text, source, "", parts=tuple([part_explained(walk, names) for walk in walks]))
     (found,) = walks
     launch, idle = shown_launch(in_sizes(found.mapped)), shown_idle(found.mapped)
+    tried = []
+    if any([wish.second.strip() == AUTO.name for wish in wishes]):
+        tried = shown_candidates(of_kernel(kernel, given))
     return MappingExplained(place, text, source, renamed(launch, names), renamed(idle, names),
-                            shown_recovery(found.mapped))
+                            shown_recovery(found.mapped), tuple(tried))
 
 
 def part_explained(walk: Walk, names: Mapping[str, str]) -> PartExplained:

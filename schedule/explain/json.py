@@ -70,7 +70,8 @@ def interior_json(found: InteriorExplained) -> dict[str, Any]:
 def mapping_json(found: MappingExplained) -> dict[str, Any]:
     return {"place": place_json(found.place), "mapping": found.mapping, "source": found.source, "launch": found.launch,
             "idle": found.idle, "recovery": found.recovery,
-            **({"parts": [vars(part) for part in found.parts]} if found.parts else {})}
+            **({"parts": [vars(part) for part in found.parts]} if found.parts else {}),
+            **({"candidates": list(found.candidates)} if found.candidates else {})}
 
 
 def product_json(found: ProductExplained) -> dict[str, Any]:

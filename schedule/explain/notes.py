@@ -76,13 +76,15 @@ class PartExplained:
 class MappingExplained:
     """The mapping that walks the kernel of what is computed at `place`, and where it comes from, a pragma, an option or
     the text of the program; the blocks and threads of its launch, and how many of these have no index: formulas;
-    `recovery`: what it takes to find one. A mapping with cases has instead `parts`, each with its launch."""
+    `recovery`: what it takes to find one; `candidates`: of which it was chosen, a line each, if it was. A mapping with
+    cases has instead `parts`, each with its launch."""
     place: Span | None
     mapping: str
     source: str
     launch: str
     idle: str = ""
     recovery: str = ""
+    candidates: tuple[str, ...] = ()
     parts: tuple[PartExplained, ...] = ()
 
 

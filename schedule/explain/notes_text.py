@@ -94,6 +94,7 @@ def mapping(note: MappingExplained) -> Iterator[str]:
     if note.idle:
         yield f"    threads without an index: {note.idle}"
         yield f"    an index is found by {note.recovery}"
+    yield from ["    chosen, as auto, from", *[f"      {line}" for line in note.candidates]] if note.candidates else []
 
 
 def products(notes: Sequence[ProductExplained]) -> Doc:

@@ -5,4 +5,5 @@
     pairs           turns names into pairs of a graph's nodes
     asked           wishes for mappings, as options have them
     mappings        lets mappings walk what a name stands for
+    choose_mappings  chooses the mappings that `auto` is
 """

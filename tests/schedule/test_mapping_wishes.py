@@ -267,6 +267,29 @@ def test_explanations_tell_mappings(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "GridBlock" not in capsys.readouterr().out
 
 
+TURNED = """function turned(rows) : [[float]] -> [[float]] =
+  let a = transpose(rows); b = {{x + 1.0 : x in r} : r in a} in b;
+"""
+
+
+def test_auto_is_chosen_for_all_that_a_kernel_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Behind fusing: both nodes, which have one mapping, share a kernel, whose reads and stores are counted together."""
+    path = written(tmp_path, TURNED)
+    words = [path, "-e", "turned", "-t", "[uniform [float]]", "--target", "cuda", "--map", "a=auto", "--map", "b=auto"]
+    assert main(["compile", *words, "--emit", "fused"]) == 0
+    tiles = "GridBlock(2, Permute([2, 0, 1], FoldLast2(Permute([1, 3, 0, 2], Split(2, 8, Split(0, 32, ShiftLB(Gen)))))))"
+    text = capsys.readouterr().out
+    assert text.count("kernel ") == 1 and f"by {tiles}" in text
+    assert main(["explain", *words, "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["mappings"]
+    assert note["mapping"] == tiles
+    assert note["candidates"][0].startswith("tiles of axes 0, 1: 32 x 8 ") and "16.0 sectors a warp" in str(note)
+    assert "Jing" not in str(note["candidates"]), "it would be no better"
+    assert main(["explain", *words, "--size", "h=3", "--size", "n=5000000"]) == 0
+    told = capsys.readouterr().out
+    assert tiles not in told and "chosen, as auto, from\n" in told
+
+
 # Partitions ---------------------------------------------------------------------------------------
 
 CHAINED = """function ends(v) : [int] -> [int] =
