@@ -36,7 +36,7 @@ from nessie.pipeline import Job, pass_named  # noqa: E402
 from nessie.running.counting import counting_program  # noqa: E402
 from nessie.schedule.wishes.wishes import MAP, Wish  # noqa: E402
 
-AXES = "abcdefg"
+AXES = "abcdegh"
 TITLES = ("program", "shape", "auto, assumed", "sectors", "regret", "auto, given", "sectors", "regret", "least",
           "worst")
 
@@ -81,8 +81,8 @@ PROGRAMS = (
     Program("its outer axes swapped", at("bac"), (40, 30, 36)),
     Program("its inner axes swapped", at("acb"), (40, 30, 36)),
     Program("nest of 5", f"{at('abcde')} + 1.0", (8, 8, 9, 8, 8)),
-    Program("nest of 7", f"{at('abcdefg')} + 1.0", (4, 4, 5, 4, 4, 4, 4)),
-    Program("7 axes turned", at("gfedcba"), (4, 4, 5, 4, 4, 4, 4)))
+    Program("nest of 7", f"{at('abcdegh')} + 1.0", (4, 4, 5, 4, 4, 4, 4)),
+    Program("7 axes turned", at("hgedcba"), (4, 4, 5, 4, 4, 4, 4)))
 
 
 def main() -> None:

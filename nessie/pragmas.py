@@ -4,11 +4,11 @@
         sq = {a*a : a in as}
     in {s/total : s in sq}
 
-`% fuse a, b %`, `% cut a, b %`, `% level a by warp %`, `% map a by Jing %` and `% map a case 2 by Jing %`, with nothing
-else in the comment, where a binding or a top-level form begins or ends: behind `let` or `;`, before `;` or `in`. Names
-must be bound in the form: by `let`, by `=` at the top, as parameters, or as the function, which stands for its result;
-one that is not is a mistake where the form is compiled, and no obstacle to others. Anything else is a comment; a
-warning tells of one that looks like a pragma for a mapping.
+`% fuse a, b %`, `% cut a, b %`, `% level a by grid, block %`, `% map a by Jing %` and `% map a case 2 by Jing %`, with
+nothing else in the comment, where a binding or a top-level form begins or ends: behind `let` or `;`, before `;` or
+`in`. Names must be bound in the form: by `let`, by `=` at the top, as parameters, or as the function, which stands for
+its result; one that is not is a mistake where the form is compiled, and no obstacle to others. Anything else is a
+comment; a warning tells of one that looks like a pragma for a mapping.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
-from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
+from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS, unknown_level
 from nessie.lambda_cu.mappings.nodes import STRATEGIES
 from nessie.lambda_cu.mappings.text import parse_part
 from nessie.schedule.wishes.asked import case_number
@@ -30,10 +30,12 @@ from nessie.syntax.parser import forms_with_remarks
 from nessie.syntax.walk import EXPRESSIONS
 
 PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)|"
-                    rf"(level)\s+({NAME_CHARACTER}+)\s+by\s+({NAME_CHARACTER}+)|"
+                    rf"(level)\s+({NAME_CHARACTER}+)\s+by\s+({NAME_CHARACTER}+(?:\s*,\s*{NAME_CHARACTER}+)*)|"
                     rf"(map)\s+({NAME_CHARACTER}+)(?:\s+case\s+(\w+))?\s+by\s+(?-i:({'|'.join(STRATEGIES)}|[A-Z]\w*\s*\([^%]*[^%\s])))\s*%",
                     re.IGNORECASE)
-LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+(?:\s+(\w+)\s+\w+)?\s+by\s+(\w+)(\s*\([^%]*)?\s*%", re.IGNORECASE)
+LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+(?:\s+(\w+)\s+\w+)?\s+by\s+(\w+)(\s*\([^%]*|(?:\s*,\s*\w+)+)?\s*%",
+                  re.IGNORECASE)
+WORD = re.compile(f"{NAME_CHARACTER}+")
 FIRST = {FUSE: 1, CUT: 1, LEVEL: 4, MAP: 7}         # the groups of the pragmas' words
 
 
@@ -47,7 +49,7 @@ def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
 def wish_of(place: Span, match: re.Match[str], scope: Span) -> Wish:
     kind, first, *_, second = [part for part in match.groups() if part]
     if kind.lower() != MAP:
-        return Wish(kind.lower(), first.lower(), second.lower(), place, scope)
+        return Wish(kind.lower(), first.lower(), "".join(second.lower().split()), place, scope)
     case, text = [Span(place.source, *match.span(FIRST[MAP] + number)) for number in (2, 3)]
     asked = match[FIRST[MAP] + 2] or ""
     return Wish(MAP, first.lower(), second, place, scope, text, asked.lower(), case if asked else None)
@@ -57,10 +59,12 @@ def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
     """The error of a pragma that has a name which its form does not bind."""
     known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
     match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
-    if wish.place and match and wish.kind == LEVEL and wish.second not in (*OWNERS, ITEMS):
-        return NessieError(f"there is no level {wish.second} that owns segments",
-                           (Span(wish.place.source, *match.span(6)), ""),
-                           hint=f"there are {', '.join(OWNERS)}, and {ITEMS} for none")
+    if wish.place and match and wish.kind == LEVEL and (wrong := unknown_level(wish.second.split(","))):
+        several = "," in wish.second
+        word = next(found for found in WORD.finditer(match.string, *match.span(6)) if found[0].lower() == wrong)
+        return NessieError(f"there is no level {wrong}{'' if several else ' that owns segments'}",
+                           (Span(wish.place.source, *word.span()), ""),
+                           hint=f"there are {', '.join(LEVELS)}" if several else f"there are {', '.join(OWNERS)}, and {ITEMS} for none")
     for number, name in enumerate(wish.names, FIRST[wish.kind] + 1):
         if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"
@@ -89,7 +93,7 @@ def mistyped(remarks: Iterable[Span]) -> list[NessieError]:
             word, case, mapping, arguments = like.groups()
             wrong, known = (1, ("map", "level")) if word.lower() not in ("map", "level") else (
                 (2, ("case",)) if case and case.lower() != "case" else
-                (3, ("GridBlock", "Levels") if arguments else STRATEGIES))
+                (3, ("GridBlock", "Levels") if arguments and "(" in arguments else STRATEGIES))
             meant = nearest(like[wrong], known, 0.65) or nearest(like[wrong].lower(), [k.lower() for k in known], 0.65)
             if meant and (wrong == 3 or arguments or mapping in (*STRATEGIES, *OWNERS, ITEMS)):
                 right = next(k for k in known if k.lower() == meant.lower())

@@ -22,7 +22,7 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.levels import LEVELS, OWNERS
+from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS
 from nessie.lambda_cu.mappings.own_row import Index, in_own_row, indices, segment_of
 from nessie.lambda_cu.parts import INDEX_THUNKS, THUNKS, subexpressions
 from nessie.lambda_cu.scope import calls_in
@@ -57,6 +57,17 @@ class Owned:
 def by_owner(level: str) -> maps.Levels:
     """Return the mapping by which this level holds segments."""
     return maps.Levels((level, "serial" if level == "thread" else "lane"), maps.Gen())
+
+
+def by_levels(levels: tuple[str, ...]) -> maps.Mapping:
+    """Return the mapping that a list of levels stands for, one for each axis. What an owner has of a segment is walked by
+    its threads (HiDP, section 3.5), which are its lanes here."""
+    owner, *inner = levels
+    if levels == (ITEMS,):
+        return maps.NONE
+    if owner in OWNERS and inner in ([], ["thread"]):
+        return by_owner(owner)
+    return maps.Levels(levels, maps.Gen())
 
 
 def is_of_owners(by: maps.Mapping | None) -> bool:

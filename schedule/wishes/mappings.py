@@ -22,8 +22,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.combinators import Unmappable
 from nessie.lambda_cu.mappings.kernels import NO_TESTS, NoCase, extents_of, why_not, with_mapping
-from nessie.lambda_cu.mappings.levels import ITEMS
-from nessie.lambda_cu.mappings.owners import by_owner, by_owners
+from nessie.lambda_cu.mappings.owners import by_levels, by_owners, is_of_owners
 from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.lambda_cu.scope import map_runs, space_of, statements
 from nessie.schedule.cost.profiles import Profile
@@ -68,7 +67,7 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, t
 def mapping_of(wish: Wish, places: Places | None = None) -> maps.Mapping:
     """Return the mapping that is wished for. `places` records where its parts stand in its text."""
     if wish.kind == LEVEL:
-        return maps.NONE if wish.second == ITEMS else by_owner(wish.second)
+        return by_levels(tuple(wish.second.split(",")))
     found = parse_part(text_of(wish), places)
     return maps.Cases(((case_number(wish), found),)) if wish.case and not isinstance(found, maps.Cases) else found
 
@@ -116,7 +115,7 @@ NO_SEGMENTS = "it has no segments"
 
 def refusal(kernel: ir.Kernel, mapping: maps.Mapping, wish: Wish) -> Unmappable | None:
     """The reason why the kernel cannot have the mapping, if there is one."""
-    if wish.kind == LEVEL and mapping != maps.NONE and not by_owners(replace(kernel, by=mapping)):
+    if wish.kind == LEVEL and is_of_owners(mapping) and not by_owners(replace(kernel, by=mapping)):
         return Unmappable(mapping, NO_SEGMENTS)
     return why_not(replace(kernel, by=mapping))
 
@@ -124,7 +123,9 @@ def refusal(kernel: ir.Kernel, mapping: maps.Mapping, wish: Wish) -> Unmappable 
 def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[Node]) -> NessieError:
     """The error that shows the word of the mapping that is wrong, or all of it, and what it was to walk."""
     if wish.kind == LEVEL:
-        return NessieError(f"{wish.first} cannot be computed by a {wish.second} for each segment: {reason.message}",
+        owner, *inner = wish.second.split(",")
+        walked = f"walked by {wish.second.replace(',', ', ')}" if inner else f"computed by a {owner} for each segment"
+        return NessieError(f"{wish.first} cannot be {walked}: {reason.message}",
                            *[*places_of(nodes[:1]), *place_of(wish)])
     text, part = text_of(wish), places.of(reason.part)
     if isinstance(reason, NoCase):

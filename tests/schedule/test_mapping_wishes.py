@@ -273,11 +273,12 @@ TURNED = """function turned(rows) : [[float]] -> [[float]] =
 
 
 def test_auto_is_chosen_for_all_that_a_kernel_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Behind fusing: both nodes, which have one mapping, share a kernel, whose reads and stores are counted together."""
+    """Behind fusing: both nodes, which have one mapping, share a kernel, whose reads and stores count together."""
     path = written(tmp_path, TURNED)
     words = [path, "-e", "turned", "-t", "[uniform [float]]", "--target", "cuda", "--map", "a=auto", "--map", "b=auto"]
     assert main(["compile", *words, "--emit", "fused"]) == 0
-    tiles = "GridBlock(2, Permute([2, 0, 1], FoldLast2(Permute([1, 3, 0, 2], Split(2, 8, Split(0, 32, ShiftLB(Gen)))))))"
+    parts = "Permute([1, 3, 0, 2], Split(2, 8, Split(0, 32, ShiftLB(Gen))))"
+    tiles = f"GridBlock(2, Permute([2, 0, 1], FoldLast2({parts})))"
     text = capsys.readouterr().out
     assert text.count("kernel ") == 1 and f"by {tiles}" in text
     assert main(["explain", *words, "--json"]) == 0
@@ -420,3 +421,41 @@ def test_what_has_cases_shares_no_launch(tmp_path: Path, capsys: pytest.CaptureF
     assert "walked by case 1 Jing, and partitions have launches of their own, which nothing shares [mapping]" in told
     assert main(["compile", *words, "--emit", "fused", "--map", "a case 1=Jing", "--fuse-edge", "a,b"]) == 1
     assert "cannot share a kernel: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("levels", "mapping"), [
+    ("grid,block", "Levels([grid, block], Gen)"), ("grid, thread", "Levels([grid, thread], Gen)"),
+    ("grid , serial", "Levels([grid, serial], Gen)"), ("warp,thread", "Levels([warp, lane], Gen)"),
+    ("warp,lane", "Levels([warp, lane], Gen)"), ("thread,serial", "Levels([thread, serial], Gen)"),
+    ("THREAD,thread", "Levels([thread, serial], Gen)")])
+def test_lists_have_a_level_for_each_axis(levels: str, mapping: str, tmp_path: Path,
+                                          capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, NEST)
+    assert f"by {mapping}" in fused(path, capsys, "--level", f"a={levels}")
+    path = written(tmp_path, with_pragma(f"level a by {levels}"))
+    assert main(["check", path]) == 0
+    assert f"by {mapping}" in fused(path, capsys)
+    if compiler.found():
+        assert main(["run", path, "-e", "nest", "[1, 2]", "[3, 4, 5]", "--target", "cudasim"]) == 0
+        assert capsys.readouterr() == ("[44, 75]\n", "")
+
+
+@pytest.mark.parametrize(("levels", "says", "word"), [
+    ("grid, wrap", "there is no level wrap", "wrap"), ("wrap", "there is no level wrap that owns segments", "wrap"),
+    ("b, block", "there is no level b", "b"), ("grid", "there is no level grid that owns segments", "grid"),
+    ("grid, grid, block", "a cannot be walked by grid, grid, block: Levels names 3 levels, and here are 2", ""),
+    ("block, grid", "levels go from grid over block to thread", ""),
+    ("block, warp", "warp walks segments", ""),
+    ("block, serial", "a block's segment are walked by lane", ""), ("threads, lane", "threads is a level of CPUs", "")])
+def test_lists_of_levels_that_cannot_be(levels: str, says: str, word: str, tmp_path: Path,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, with_pragma(f"level a by {levels}"))
+    assert main(["compile", path, *TYPE, "--target", "cuda", "--emit", "fused"]) == 1
+    told = capsys.readouterr().err
+    assert says in told
+    if word:
+        line, carets = next((line, told.splitlines()[at + 1]) for at, line in enumerate(told.splitlines())
+                            if levels in line and " | " in line)
+        assert line[carets.index("^"):carets.rindex("^") + 1] == word
+    assert main(["compile", written(tmp_path, NEST), *TYPE, "--target", "cuda", "--level", f"a={levels}"]) in (1, 2)
+    assert "error: " in capsys.readouterr().err
