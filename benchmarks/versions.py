@@ -23,6 +23,7 @@ from nessie.tool.command_line import parse_command_line
 from nessie.tool.tune import USUAL, sample
 from nessie.tuning.file import Tuned, version_of
 from nessie.tuning.measure import Sample, fitted
+from nessie.tuning.shapes import Shape
 
 PROGRAMS = {
     "pick": ("function pick(xs, is) : ([float], [int]) -> [float] = "
@@ -39,10 +40,10 @@ PROGRAMS = {
 UNSEEN = 24
 
 
-def unseen(seed: int) -> list[tuple[int, ...]]:
+def unseen(seed: int) -> list[Shape]:
     """Shapes from a thousand to some millions in both directions, drawn evenly by their logarithms."""
     draw = random.Random(seed)
-    return [tuple([round(10 ** draw.uniform(2.5, 6.3)) for _ in range(2)]) for _ in range(UNSEEN)]
+    return [Shape(tuple([round(10 ** draw.uniform(2.5, 6.3)) for _ in range(2)])) for _ in range(UNSEEN)]
 
 
 def values(tuned: Sequence[Tuned], of: Sample) -> dict[str, int]:
@@ -63,11 +64,11 @@ def measure(name: str, seed: int) -> dict[str, Any]:
         measured = one.choices[choice]
         seconds = measured.seconds
         best = min(seconds.values())
-        ways = {**{version: version for version in seconds}, "chosen": measured.taken(values(tuned, one)),
-                "shipped": measured.taken({t.name: t.value for t in one.tunables})}
+        ways = {**{version: version for version in seconds}, "chosen": measured.taken(values(tuned, one))[0],
+                "shipped": measured.taken({t.name: t.value for t in one.tunables})[0]}
         for way, version in ways.items():
             ratios.setdefault(way, []).append(seconds[version] / best)
-        rows.append({"shape": shape, "ms": {v: s * 1e3 for v, s in seconds.items()}, "chosen": ways["chosen"]})
+        rows.append({"shape": str(shape), "ms": {v: s * 1e3 for v, s in seconds.items()}, "chosen": ways["chosen"]})
     means = {way: math.exp(sum(map(math.log, many)) / len(many)) for way, many in ratios.items()}
     worst = {way: max(many) for way, many in ratios.items()}
     single = min(means[version] for version in found[0].choices[choice].seconds)
@@ -85,7 +86,7 @@ def main() -> None:
         print(of["program"], of["thresholds"])
         for row in of["rows"]:
             times = "  ".join([f"{version} {ms:9.3f}" for version, ms in row["ms"].items()])
-            print(f"  {'x'.join(map(str, row['shape'])):16} {times} ms  takes {row['chosen']}")
+            print(f"  {row['shape']:16} {times} ms  takes {row['chosen']}")
         for way, mean in of["mean"].items():
             print(f"  {way:8} {mean:6.2f} x the best, at worst {of['worst'][way]:.2f}")
         print(f"  ahead of the best single version {of['ahead of the best single version']:.2f} x")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,17 +43,17 @@ def value(exp: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> int:
     raise TypeError(exp)
 
 
-def compared(condition: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> dict[str, int]:
-    """What each tunable of the condition is compared with: the threshold at which its comparison changes."""
+def compared(condition: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> Iterator[tuple[str, int]]:
+    """Yield what the tunables of the condition are compared with: the thresholds at which comparisons change."""
     match condition:
         case ir.Op("and" | "or", parts):
-            return {name: x for part in parts for name, x in compared(part, names, statistic).items()}
+            for part in parts:
+                yield from compared(part, names, statistic)
         case ir.Op(">=" | "<=", (x, ir.Var(name))) if is_tunable(name):
-            return {name: value(x, names, statistic)}
+            yield name, value(x, names, statistic)
         case ir.Op("<=", (ir.Op("*", (few, ir.Var(name))), many)) if is_tunable(name):
             times = value(few, names, statistic)
-            return {name: value(many, names, statistic) // times if times else ir.UNKNOWN}
-    return {}
+            yield name, value(many, names, statistic) // times if times else ir.UNKNOWN
 
 
 def resolved(condition: ir.Exp, names: Mapping[str, Any], statistic: Statistic) -> ir.Exp:

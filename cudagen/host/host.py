@@ -84,7 +84,7 @@ class Stats:
     peak: int = 0                       # bytes in use on the device after a launch, at most
     calls: list[str] = field(default_factory=list)      # the functions that are running, outermost first
     versions: Counter[tuple[str, bool]] = field(default_factory=Counter)    # how often a version was taken, and not
-    conditions: dict[str, ir.Exp] = field(default_factory=dict)     # of versions, where nobody went by them
+    conditions: dict[str, list[ir.Exp]] = field(default_factory=dict)   # of versions, each time that none went by them
 
 
 def execute(program: ir.Program, translated: instructions.Program, arguments: Sequence[Any], device: Device,
@@ -425,7 +425,8 @@ class Host:
             found = holds(instruction.value, names, self.tunables, self.statistic)
         else:
             names = {name: frame[slot] for name, slot in instruction.names.items()}
-            self.stats.conditions[instruction.version] = resolved(instruction.value, names, self.statistic)
+            self.stats.conditions.setdefault(instruction.version, []).append(
+                resolved(instruction.value, names, self.statistic))
             found = only == version
         self.stats.versions[instruction.version, found] += 1
         return found

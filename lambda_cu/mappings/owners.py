@@ -60,8 +60,8 @@ def by_owner(level: str) -> maps.Levels:
 
 
 def by_levels(levels: tuple[str, ...]) -> maps.Mapping:
-    """Return the mapping that a list of levels stands for, one for each axis. What an owner has of a segment is walked by
-    its threads (HiDP, section 3.5), which are its lanes here."""
+    """Return the mapping that a list of levels stands for, one for each axis. An owner's threads (HiDP, section 3.5)
+    are its lanes here."""
     owner, *inner = levels
     if levels == (ITEMS,):
         return maps.NONE

@@ -30,6 +30,7 @@ from nessie.pipeline import PASSES
 from nessie.running.targets import TARGETS
 from nessie.session.streams import say
 from nessie.tool.formats import CUBIN, ENDINGS
+from nessie.tuning.shapes import Shape, shape_of
 
 LARGEST = 2 ** 48               # elements of a sequence
 
@@ -115,11 +116,11 @@ def level(text: str) -> tuple[str, str]:
     return name, ",".join(levels)
 
 
-def shapes(text: str) -> tuple[tuple[int, ...], ...]:
-    found = [[number_of(number) for number in shape.split("x")] for shape in text.split(",")]
-    if not all(1 <= len(shape) <= 3 and all(0 <= n <= LARGEST and n == int(n) for n in shape) for shape in found):
-        wrong(text, "shapes of one to three sizes each, such as 1000000x10,1000x1e6")
-    return tuple([tuple(map(int, shape)) for shape in found])
+def shapes(text: str) -> tuple[Shape, ...]:
+    found = [shape_of(part.strip(), LARGEST) for part in text.split(",")]
+    if None in found:
+        wrong(text, "shapes of one to three sizes each, such as 1000000x10,1000x1e6, or power, or power:1000x1e6")
+    return tuple([shape for shape in found if shape is not None])
 
 
 def number_of(text: str) -> float:
@@ -193,7 +194,8 @@ OPTIONS = (
            "([float; n],[float; n])", (*COMPILING, "run", "profile")),
     Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
            ("run", "compile", "show", "profile", "tune", "graph", "explain", "inspect", "doctor")),
-    Option(("--shapes",), "NxM,...", "the numbers n, m and k for which ARGs are made and measured: 1000000x10,1000x1e6",
+    Option(("--shapes",), "NxM,...", "the numbers n, m and k for which ARGs are made and measured: 1000000x10,1000x1e6; "
+           "lengths is m for each of n rows, or follows a power law where the shape is power or power:1000x1e6",
            ("tune",), type=shapes),
     Option(("--columns",), "NAME,...", "the names of the columns of the table of -o (default: those of the variables "
            "of which the function makes tuples)", ("run",), type=names),

@@ -3,6 +3,9 @@
 ARGs are expressions of n, m and k, the numbers of a shape:
 
     nessie tune pick.nesl -e pick '{float(i) : i in [0:n]}' '{i % n : i in [0:m]}' --shapes 1e6x10,1000x1e6
+
+and of `lengths`, those of n rows: each is m, or, where the shape is `power` or `power:1e5x10`, most are short and few
+long, and their mean is m.
 """
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ from nessie.syntax.parse import forms, parse, read_source
 from nessie.tool.options import PIPE, needed, new_session, write_result
 from nessie.tuning.file import Tuning, machine, name_of, show
 from nessie.tuning.measure import Sample, fitted, times
+from nessie.tuning.shapes import LENGTHS, Shape, definitions
 
-NAMES = ("n", "m", "k")         # of a shape's numbers
-USUAL = tuple((n, m) for n in (1000, 30_000, 1_000_000) for m in (4 * n, n, n // 2, n // 4, n // 10, n // 100))
+USUAL = tuple(Shape((n, m)) for n in (1000, 30_000, 1_000_000) for m in (4 * n, n, n // 2, n // 4, n // 10, n // 100))
 TARGETS = ("cpu", "cuda")       # whose times mean something
 
 
@@ -35,7 +38,7 @@ def tune(options: argparse.Namespace) -> int:
     program = parse(read_source(path))
     samples, shapes = [], options.shapes or USUAL
     for number, shape in enumerate(shapes, 1):
-        options.activity.begin(f"tuning: shape {number} of {len(shapes)}, {shown(shape)}")
+        options.activity.begin(f"tuning: shape {number} of {len(shapes)}, {shape}")
         samples.append(sample(options, program, shape))
         say_aside(told(shape, samples[-1]))
     tuning = Tuning(machine(), name_of(path), options.entry.lower(), tuple(fitted(samples)))
@@ -48,7 +51,7 @@ def tune(options: argparse.Namespace) -> int:
     return 0
 
 
-def sample(options: argparse.Namespace, program: syntax.Program, shape: tuple[int, ...],
+def sample(options: argparse.Namespace, program: syntax.Program, shape: Shape,
            clock: Callable[[], float] = perf_counter) -> Sample:
     """The times of the function's versions on the ARGs for this shape."""
     from nessie.arguments.words import words_of
@@ -57,8 +60,8 @@ def sample(options: argparse.Namespace, program: syntax.Program, shape: tuple[in
     session.job = replace(session.job, versions=True)
     session.listener = lambda text: None
     evaluate(session, program)
-    numbers = "".join([f"{name} = {number};\n" for name, number in zip(NAMES, shape)])
-    evaluate(session, syntax.Program(tuple([f for f in forms(Source("shape", numbers), False)
+    asked = any([LENGTHS in argument for argument in options.arguments])
+    evaluate(session, syntax.Program(tuple([f for f in forms(Source("shape", definitions(shape, asked)), False)
                                             if not isinstance(f, NessieError)])))
     entry = options.entry.lower()
     words = words_of(session, entry, options.arguments, None)
@@ -75,13 +78,9 @@ def evaluate(session: Session, program: syntax.Program) -> None:
             session.evaluate(form)
 
 
-def shown(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape))
-
-
-def told(shape: tuple[int, ...], found: Sample) -> str:
+def told(shape: Shape, found: Sample) -> str:
     """The times of one shape, in words."""
-    lines = [f"{shown(shape)}: {choice}: " + ", ".join([f"{version} {seconds * 1e3:.3f} ms"
+    lines = [f"{shape}: {choice}: " + ", ".join([f"{version} {seconds * 1e3:.3f} ms"
                                                         for version, seconds in measured.seconds.items()])
              for choice, measured in found.choices.items()]
     return "".join([f"{line}\n" for line in lines])

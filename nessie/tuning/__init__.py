@@ -3,4 +3,5 @@
     file            the text of a tuning file, and what it says of a program's tunables
     fit             a threshold from times of two versions on several shapes
     measure         times of each version of a program's choices
+    shapes          numbers and lengths of rows for which arguments are made
 """

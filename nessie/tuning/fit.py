@@ -21,19 +21,21 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Measured:
-    """The versions of a choice on one shape: their seconds, in the order of the cases; and the conditions of all but
-    the last, in which nothing is unknown but tunables."""
+    """The versions of a choice on one shape: their seconds, in the order of the cases; and, of each time that the
+    choice was met in a run, the conditions of all but the last, in which nothing is unknown but tunables."""
     seconds: Mapping[str, float]
-    conditions: Mapping[str, ir.Exp]
+    conditions: Sequence[Mapping[str, ir.Exp]]
 
-    def taken(self, thresholds: Mapping[str, int]) -> str:
-        """The version that these thresholds take."""
-        found = (v for v, condition in self.conditions.items() if holds(condition, {}, thresholds, unasked))
-        return next(found, [*self.seconds][-1])
+    def taken(self, thresholds: Mapping[str, int]) -> list[str]:
+        """The versions that these thresholds take, one after another."""
+        last = [*self.seconds][-1]
+        return [next((v for v, condition in each.items() if holds(condition, {}, thresholds, unasked)), last)
+                for each in self.conditions]
 
     def loss(self, thresholds: Mapping[str, int]) -> float:
-        """The logarithm of how many times as long as the best that takes."""
-        return math.log(self.seconds[self.taken(thresholds)] / min(self.seconds.values()))
+        """The logarithm of how many times as long as the best that takes, if each time takes the same part of a run."""
+        found = [self.seconds[version] for version in self.taken(thresholds)]
+        return math.log(sum(found) / len(found) / min(self.seconds.values()))
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ def fit(measured: Sequence[Measured], shipped: Mapping[str, int]) -> Fit:
 
 def candidates(name: str, measured: Sequence[Measured]) -> list[int]:
     """Thresholds before, between and behind what the tunable is compared with."""
-    xs = sorted({x for m in measured for condition in m.conditions.values()
-                 for other, x in compared(condition, {}, unasked).items() if other == name})
+    xs = sorted({x for m in measured for each in m.conditions for condition in each.values()
+                 for other, x in compared(condition, {}, unasked) if other == name})
     between = [round(math.sqrt(low * high)) for low, high in zip(xs, xs[1:], strict=False)]
     return [0, *between, ir.UNKNOWN, *xs] if xs else []
 

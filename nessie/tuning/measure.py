@@ -48,31 +48,28 @@ def times(target: Target, built: CpuProgram | GpuProgram, arguments: Sequence[An
           clock: Callable[[], float] = perf_counter) -> Sample:
     """The versions of each choice on these arguments, all others as they ship."""
     device, memory = target.device(built), target.memory()
-    conditions: dict[str, ir.Exp] = {}
 
-    def run(only: Mapping[str, str]) -> float:
+    def run(only: Mapping[str, str]) -> tuple[float, host.Stats]:
         target.world.limit(memory, target.limits.hints)
         limits = host.HostLimits(target.limits.depth, memory, target.limits.hints, only=only)
         stats = host.Stats()
         began = clock()
         target.in_time(lambda: host.execute(built.program, built.host, arguments, device, limits, stats,
                                             target.world.perform))
-        took = clock() - began
-        conditions.update(stats.conditions)
-        return took
+        return clock() - began, stats
 
-    seconds: dict[str, dict[str, float]] = {}
+    found: dict[str, Measured] = {}
     for choice, versions in versions_in(built.host).items():
         rounds: list[dict[str, float]] = []
         for version in versions:                # its code is made, its memory taken
-            run({choice: version})
+            _, stats = run({choice: version})
+        conditions = [stats.conditions.get(f"{choice}.{version}", []) for version in versions[:-1]]     # of the last
         began = perf_counter()
         while len(rounds) < ROUNDS or (len(rounds) < MOST_ROUNDS and perf_counter() - began < ENOUGH):
-            rounds.append({version: run({choice: version}) for version in versions})
-        seconds[choice] = {version: min([taken[version] for taken in rounds]) for version in versions}
-    return Sample(built.host.tunables, {choice: Measured(of, {
-        version: conditions[f"{choice}.{version}"] for version in [*of][:-1]})
-        for choice, of in seconds.items() if f"{choice}.{next(iter(of))}" in conditions})
+            rounds.append({version: run({choice: version})[0] for version in versions})
+        found[choice] = Measured({version: min([taken[version] for taken in rounds]) for version in versions},
+                                 [dict(zip(versions, each)) for each in zip(*conditions, strict=True)])
+    return Sample(built.host.tunables, {choice: of for choice, of in found.items() if of.conditions})
 
 
 def fitted(samples: Sequence[Sample]) -> list[Tuned]:

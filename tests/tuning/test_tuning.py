@@ -15,9 +15,13 @@ from nessie.api.calls import Calls
 from nessie.base.source import NessieError, Source
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser import parse_exp
+from nessie.syntax.parse import parse as parse_syntax
 from nessie.tool.cli import main
+from nessie.tool.command_line import parse_command_line
+from nessie.tool.tune import sample
 from nessie.tuning.file import ITEMS, Threshold, Tuned, Tuning, machine, parse, read, show
 from nessie.tuning.fit import Measured, fit
+from nessie.tuning.shapes import Shape, definitions, shape_of
 
 PICK = "function pick(xs, is) : ([float],[int]) -> [float] = let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};"
 ARGUMENTS = ("{float(i) / float(n) : i in [0:n]}", "{rem(i * 7919, n) : i in [0:m]}")
@@ -111,7 +115,7 @@ def test_another_machine_is_a_warning() -> None:
 def measured(x: int, version: float, rest: float, at_least: bool = True) -> Measured:
     """A version that runs where x is at least the tunable f.b.v, or at most."""
     condition = parse_exp(f"{x} >= f.b.v" if at_least else f"{x} <= f.b.v")
-    return Measured({"v": version, "items": rest}, {"v": condition})
+    return Measured({"v": version, "items": rest}, [{"v": condition}])
 
 
 @pytest.mark.parametrize("crossing", [3, 20, 700])
@@ -135,7 +139,7 @@ def test_a_version_that_is_never_faster_never_runs(at_least: bool) -> None:
     for version, rest, wanted in ((1.0, 3.0, "v"), (3.0, 1.0, "items")):
         points = [measured(x, version, rest, at_least) for x in (1, 5, 9)]
         found = fit(points, {"f.b.v": 4})
-        assert {point.taken(found.thresholds) for point in points} == {wanted}
+        assert {version for point in points for version in point.taken(found.thresholds)} == {wanted}
 
 
 def test_a_large_loss_counts_more_than_several_small_ones() -> None:
@@ -148,7 +152,7 @@ def test_a_large_loss_counts_more_than_several_small_ones() -> None:
 def test_two_thresholds_are_found_together() -> None:
     """A version that is fast where both hold: as many as that, and no longer than that."""
     points = [Measured({"v": 1.0 if n >= 20 and longest <= 6 else 3.0, "items": 2.0},
-                       {"v": parse_exp(f"{n} >= f.b.v and {longest} <= f.b.v_longest")})
+                       [{"v": parse_exp(f"{n} >= f.b.v and {longest} <= f.b.v_longest")}])
               for n in (2, 10, 40, 100) for longest in (1, 4, 9, 50)]
     found = fit(points, {"f.b.v": 0, "f.b.v_longest": 50})
     assert 10 < found.thresholds["f.b.v"] <= 40 and 4 <= found.thresholds["f.b.v_longest"] < 9
@@ -167,10 +171,38 @@ def test_no_other_threshold_is_better() -> None:
         assert lost(drawn, found.thresholds) <= best + 0.0201
 
 
+def test_all_that_a_threshold_is_compared_with_counts() -> None:
+    """A tunable of two comparisons, and a choice that a run meets twice: the crossing lies between all sizes."""
+    twice = [Measured({"v": 20 / x, "items": 1.0}, [{"v": parse_exp(f"{x} >= f.b.v or {3 * x} >= f.b.v and 1 >= 2")}])
+             for x in (1, 10, 100)]
+    assert 10 < fit(twice, {"f.b.v": 10 ** 9}).thresholds["f.b.v"] <= 100
+    met = [Measured({"v": 20 / x, "items": 1.0}, [{"v": parse_exp(f"{y} >= f.b.v")} for y in (x, 2 * x)])
+           for x in (1, 10, 100)]
+    assert 20 < fit(met, {"f.b.v": 10 ** 9}).thresholds["f.b.v"] <= 100
+    assert met[1].taken({"f.b.v": 15}) == ["items", "v"]
+    assert met[1].loss({"f.b.v": 15}) == pytest.approx(math.log(1.5))
+
+
+TWICE = """
+function twice(xs, is, k) : ([float], [int], int) -> [float] =
+  if k == 0 then [] float
+  else let a = {exp(x) + sin(x) : x in xs}; ys = {a[i] : i in is} in ys ++ twice(ys, take(is, 2), k - 1);
+"""
+
+
+def test_a_choice_that_a_run_meets_twice_has_two_conditions() -> None:
+    options = parse_command_line(["tune", "twice.nesl", "-e", "twice", ARGUMENTS[0], ARGUMENTS[1], "2"])
+    found = sample(options, parse_syntax(Source("twice.nesl", TWICE)), Shape((1000, 999)))
+    (measured,) = found.choices.values()
+    taken = measured.taken({t.name: t.value for t in found.tunables})
+    assert taken == ["items", "pulled"] and len(measured.conditions) == 2
+
+
 def lost(points: list[Measured], thresholds: Any) -> float:
     total = 0.0
     for point in points:
-        total += math.log(point.seconds[point.taken(thresholds)] / min(point.seconds.values())) ** 2
+        (version,) = point.taken(thresholds)
+        total += math.log(point.seconds[version] / min(point.seconds.values())) ** 2
     return math.sqrt(total / len(points))
 
 
@@ -223,6 +255,28 @@ def test_an_edited_threshold_changes_the_choice_without_compiling(
 
 def test_none_takes_no_version(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert took(program, "none", capsys) == "items"
+
+
+def test_shapes_are_numbers_and_lengths_of_rows() -> None:
+    assert shape_of("10x1e6", 10 ** 9) == Shape((10, 1_000_000)) and shape_of("7", 10) == Shape((7,))
+    assert shape_of("power", 10 ** 9) == shape_of("power:1e5x10", 10 ** 9) == Shape((100_000, 10), True)
+    for wrong in ("", "x", "10xten", "1x2x3x4", "-1", "1.5", "1e12", "power:", "power:5", "powr", "powr:5x5", "nan"):
+        assert shape_of(wrong, 10 ** 9) is None, wrong
+    assert [str(shape_of(text, 10 ** 9)) for text in ("1e3x2", "power:30x4")] == ["1000x2", "power:30x4"]
+    for text, mean in (("1000x10", 10), ("power:1000x10", 10), ("power:99999x7", 7)):
+        program = nessie.compile(definitions(shape_of(text, 10 ** 9) or Shape(()), True))
+        lengths = np.asarray(program.lengths)
+        assert len(lengths) == program.n and lengths.mean() == pytest.approx(mean, rel=0.05)
+        assert (np.median(lengths) < mean / 3 and lengths.max() > 100 * mean) == text.startswith("power")
+
+
+def test_tune_takes_rows_by_a_power_law(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text("function rows(xs, rs) : ([float], [[int]]) -> [float] = "
+                       "let a = {exp(x) + sin(x) : x in xs} in {sum({a[i] : i in r}) : r in rs};")
+    assert main(["tune", str(program), "-e", "rows", ARGUMENTS[0], "{{rem(i * j, n) : i in [0:l]} : l in lengths; "
+                 "j in [0:n]}", "--shapes", "50x4, power:100x10", "-o", str(tmp_path / "rows.tuning")]) == 0
+    told = capsys.readouterr().err
+    assert "50x4: rows." in told and "power:100x10: rows." in told
 
 
 @pytest.mark.parametrize("words, message", [
