@@ -64,7 +64,8 @@ def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
         word = next(found for found in WORD.finditer(match.string, *match.span(6)) if found[0].lower() == wrong)
         return NessieError(f"there is no level {wrong}{'' if several else ' that owns segments'}",
                            (Span(wish.place.source, *word.span()), ""),
-                           hint=f"there are {', '.join(LEVELS)}" if several else f"there are {', '.join(OWNERS)}, and {ITEMS} for none")
+                           hint=f"there are {', '.join(LEVELS if several else OWNERS)}"
+                                f"{'' if several else f', and {ITEMS} for none'}")
     for number, name in enumerate(wish.names, FIRST[wish.kind] + 1):
         if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"
