@@ -20,6 +20,8 @@ from nessie.base.widths import WIDE, single, wide
 from nessie.cudagen.cuda.operators import (
     ELEMENTS,
     HELPERS,
+    PAIR,
+    PRODUCT,
     SELECT,
     TYPES,
     UNARY,
@@ -45,6 +47,7 @@ from nessie.cudagen.loops.nodes import (
     If,
     Let,
     Load,
+    LoadPair,
     Name,
     Note,
     Op,
@@ -57,6 +60,7 @@ from nessie.cudagen.loops.nodes import (
     Shuffle,
     Stmt,
     Store,
+    StorePair,
     Var,
     Vote,
     While,
@@ -73,7 +77,7 @@ SPECIAL_BITS = {"blockIdx": 31, "gridDim": 31, "blockDim": 11, "threadIdx": 10}
 MASK = "0xffffffffu"
 SHUFFLES = {"down": "__shfl_down_sync", "up": "__shfl_up_sync", "index": "__shfl_sync"}
 WORD = "unsigned long long"
-Access = Load | Store | Atomic
+Access = Load | Store | Atomic | LoadPair | StorePair
 
 # Words of C++ and names of CUDA that a loops name may not be.
 WORDS = """
@@ -84,7 +88,7 @@ WORDS = """
     void volatile wchar_t while xor xor_eq abs acos asin atan atan2 cbrt ceil copysign cos cosh exp exp2 fabs floor
     fmod hypot log log10 log2 main max min pow round sin sinh sqrt tan tanh trunc warpSize
 """
-RESERVED = frozenset(WORDS.split()) | frozenset(HELPERS)
+RESERVED = frozenset(WORDS.split()) | frozenset(HELPERS) | {PAIR}
 
 
 def cuda(module: Module) -> str:
@@ -200,6 +204,8 @@ class FunctionPrinter:
                     self.compound(statement)
                 case Call(names, function, arguments):
                     self.call(names, self.functions[function], arguments)
+                case LoadPair():
+                    self.load_pair(statement)
                 case Note(text):
                     self.line(f"// {text}")
                 case _:
@@ -228,6 +234,8 @@ class FunctionPrinter:
                 return f"{self.place(statement)} = {narrow}"
             case Store(value=value):
                 return f"{self.place(statement)} = {self.text(value)}"
+            case StorePair(_, _, first, second):
+                return f"store_pair(&{self.place(statement)}, {self.text(first)}, {as_word(self.piece(second))})"
             case Shared(name, type_, size):
                 return f"__shared__ {ELEMENTS[type_]} {self.bind(name, type_)}[{size}]"
             case Atomic(result=None):
@@ -323,6 +331,13 @@ class FunctionPrinter:
     def called(self, call: str) -> str:
         return call
 
+    def load_pair(self, load: LoadPair) -> None:
+        pair = self.supply.fresh("pair")
+        self.line(f"const {PAIR} {pair} = load_pair(&{self.place(load)});")
+        for name, type_, word in zip(load.names, ("int", load.type), ("first", "second"), strict=True):
+            if name in self.read:
+                self.line(f"const {TYPES[type_]} {self.bind(name, type_)} = {of_word(type_, f'{pair}.{word}')};")
+
     # Expressions ----------------------------------------------------------------------------
 
     def text(self, exp: Exp) -> str:
@@ -388,6 +403,8 @@ class FunctionPrinter:
         name = self.names[access.array]
         if isinstance(access, Load) and access.order == "volatile":
             name = f"((const volatile {TYPES[self.types[access.array]]} *){name})"
+        if isinstance(access, LoadPair | StorePair):
+            return f"{name}[2 * {within(self.piece(access.index), PRODUCT + 1)}]"
         return f"{name}[{self.text(access.index)}]"
 
     def shuffle(self, shuffle: Shuffle) -> Piece:
@@ -402,6 +419,19 @@ class FunctionPrinter:
 def mask_of(lanes: int) -> str:
     """The bits of the lanes that meet, so many neighbouring ones, of which the thread's is one."""
     return MASK if lanes == WARP else f"{hex((1 << lanes) - 1)}u << (threadIdx.x & {WARP - lanes})"
+
+
+def as_word(value: Piece) -> str:
+    """The value's bits, as an int."""
+    if value.type == "float":
+        return f"__double_as_longlong({value.text})"
+    return value.text if value.type == "int" else f"(long long){within(value, UNARY)}"
+
+
+def of_word(type_: str, word: str) -> str:
+    """The value of the type with these bits."""
+    texts = {"int": word, "float": f"__longlong_as_double({word})", "bool": f"{word} != 0", "char": f"(int){word}"}
+    return texts[type_]
 
 
 def unwrapped(text: str) -> str:

@@ -37,6 +37,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import (
     EPOCH,
+    PAIR,
     THREADS,
     TICKETS,
     ArrayResult,
@@ -259,7 +260,7 @@ def buffer_text(buffer: Buffer, result: ArrayResult | None) -> str:
     if buffer.copy:
         text += f", those of {buffer.copy} at first"
     if buffer.kept:
-        text += ", no greater than the epoch at first"
+        text += f", {'the first of each two ' * (buffer.kept == PAIR)}no greater than the epoch at first"
     if result is None:
         return f"{text}; scratch"
     return f"{text}; {f'the first {show_exp(result.length)} are ' if result.length is not None else ''}a result"

@@ -23,7 +23,7 @@ WORD = 8                        # bytes
 LINE = APART // WORD
 TICKET_WORDS = 2
 EPOCHS = 4                      # from one launch's epoch to the next's: more than what a block publishes
-FEWEST = 1 << 12                # statuses
+FEWEST = 1 << 12                # words that are kept
 SLAB = 1 << 20                  # bytes
 PIECE = SLAB >> 5               # bytes of a piece at most
 ALIGNED = 256                   # bytes: pieces begin at multiples of it, as arrays of CUDA's do
@@ -115,12 +115,13 @@ class DeviceMemory(Pooled):
 
 class Board:
     """What the launches of a device share, one after another: the error words; the tickets that blocks draw; the cells
-    in which a launch leaves scalars; and the statuses by which blocks tell each other what they have published.
+    in which a launch leaves scalars; and the statuses by which blocks tell each other what they have published, some
+    with a word beside each.
 
     No launch clears any of them. Each leaves the tickets as 0, and statuses are greater than its epoch, which those of
-    earlier launches are not. An epoch is a word of 64 bits, so there are 2**61 of them: of launches of a microsecond,
-    for 70,000 years. The host reads cells and error words at once: where kernels have failed, there is nothing in the
-    cells."""
+    earlier launches are not; where a status may lie, no other word ever does. An epoch is a word of 64 bits, so there
+    are 2**61 of them: of launches of a microsecond, for 70,000 years. The host reads cells and error words at once:
+    where kernels have failed, there is nothing in the cells."""
 
     def __init__(self, memory: DeviceMemory, errors: int, cells: int) -> None:
         """So many error words, and cells at most."""
@@ -129,7 +130,7 @@ class Board:
         self.cells_at = self.tickets_at + LINE
         self.errors = memory.uncounted((self.cells_at + cells) * WORD)
         self.tickets, self.cells = [self.errors + at * WORD for at in (self.tickets_at, self.cells_at)]
-        self.epoch, self.statuses, self.room = 0, 0, 0
+        self.epoch, self.kept = 0, dict[int, Kept]()
         self.begun: tuple[int, ...] = ()
         self.first = np.zeros(self.cells_at, np.int64)          # the words at the begin of a run
 
@@ -151,12 +152,24 @@ class Board:
         self.epoch += EPOCHS
         return self.epoch - EPOCHS
 
+    def take(self, entry: int, counts: Sequence[int]) -> list[int]:
+        """Where so many words of a launch lie, each number of them for itself: entries of so many words, each of which
+        begins with a status, at a multiple of its size."""
+        return self.kept.setdefault(entry, Kept(self.memory)).take(counts)
+
+
+@dataclass(eq=False)
+class Kept:
+    """Words that launches leave to later ones, 0 at first."""
+    memory: DeviceMemory
+    address: int = 0
+    room: int = 0
+
     def take(self, counts: Sequence[int]) -> list[int]:
-        """Where so many statuses of a launch lie, each for itself."""
         *places, end = accumulate(counts, initial=0)
         if end > self.room:
             if self.room:
-                self.memory.driver.free(self.statuses)
+                self.memory.driver.free(self.address)
             self.room = 0
-            self.statuses, self.room = self.memory.zeroed(max(FEWEST, 2 * end)), max(FEWEST, 2 * end)
-        return [self.statuses + place * WORD for place in places]
+            self.address, self.room = self.memory.zeroed(max(FEWEST, 2 * end)), max(FEWEST, 2 * end)
+        return [self.address + place * WORD for place in places]

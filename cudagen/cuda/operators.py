@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS
 
+PAIR = "word_pair"                  # a struct
+
 CALLED = re.compile(r"\w+(?=\()")
 
 TYPES = {"int": "long long", "float": "double", "bool": "bool", "char": "int"}
@@ -161,6 +163,18 @@ def ordered(head: str, assembly: str, operands: str, host: str, before: str = ""
 
 PLACE = '"l"(__cvta_generic_to_global(place))'
 
+
+def at_once(head: str, whole: str, words: str, operands: str, host: str, before: str = "", after: str = "") -> str:
+    """An access to two words that other blocks look at, both at once, in PTX. Assemblers before that of CUDA 12.3 know
+    none of 128 bits; of one to two `words` PTX does not say that it is done at once, but GPUs do it by the same
+    instruction."""
+    asm = [f'  asm volatile("{assembly}"\n               : {operands} : "memory");'
+           for assembly in (f"{{ .reg .b128 both; {whole} }}", words)]
+    lines = ["#ifdef __CUDACC__", *([f"  {before}"] if before else []),
+             "#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203", asm[0], "#else", asm[1], "#endif",
+             *([f"  {after}"] if after else []), "#else", f"  {host}", "#endif"]
+    return "\n".join([f"static __device__ __forceinline__ {head} {{", *lines, "}"])
+
 # In an order in which each comes after those it calls.
 HELPERS: dict[str, str] = {
     "load_acquire": ordered("long long load_acquire(const long long *place)", "ld.acquire.gpu.global.s64 %0, [%1];",
@@ -172,6 +186,16 @@ HELPERS: dict[str, str] = {
     "store_release": ordered("void store_release(long long *place, long long value)",
                              "st.release.gpu.global.s64 [%0], %1;", f': {PLACE}, "l"(value)',
                              "__atomic_store_n(place, value, __ATOMIC_RELEASE);"),
+    "load_pair": f"struct {PAIR} {{ long long first, second; }};\n\n" + at_once(
+        f"{PAIR} load_pair(const long long *place)", "ld.relaxed.gpu.global.b128 both, [%2]; mov.b128 {%0, %1}, both;",
+        "ld.relaxed.gpu.global.v2.s64 {%0, %1}, [%2];", f'"=l"(pair.first), "=l"(pair.second) : {PLACE}',
+        f"{PAIR} pair;\n  cudasim_load_pair(place, &pair.first, &pair.second);\n  return pair;",
+        f"{PAIR} pair;", "return pair;"),
+    "store_pair": at_once(
+        "void store_pair(long long *place, long long first, long long second)",
+        "mov.b128 both, {%1, %2}; st.relaxed.gpu.global.b128 [%0], both;",
+        "st.relaxed.gpu.global.v2.s64 [%0], {%1, %2};", f': {PLACE}, "l"(first), "l"(second)',
+        "cudasim_store_pair(place, first, second);"),
     "atomic_add_ordered": ordered("long long atomic_add_ordered(long long *place, long long value)",
                                   "atom.add.acq_rel.gpu.global.u64 %0, [%1], %2;", f'"=l"(old) : {PLACE}, "l"(value)',
                                   "return __atomic_fetch_add(place, value, __ATOMIC_ACQ_REL);",

@@ -87,7 +87,7 @@ class Taken:
     fill: int | float | bool | None
     copy: int | None
     replaces: bool
-    kept: bool = False
+    kept: int = 0
 
 
 class Launcher:

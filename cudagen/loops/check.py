@@ -14,10 +14,12 @@ from nessie.cudagen.loops.nodes import (
     Barrier,
     Call,
     Const,
+    Exp,
     For,
     Function,
     If,
     Let,
+    LoadPair,
     Name,
     Note,
     Parameter,
@@ -29,6 +31,7 @@ from nessie.cudagen.loops.nodes import (
     Shared,
     Stmt,
     Store,
+    StorePair,
     Var,
     While,
 )
@@ -161,6 +164,15 @@ class FunctionCheck:
                     only_cuda(scope, "release")
                     seen_by_all(scope, "release", array)
                     want("what is released", type_, "int")
+            case StorePair(array, index, first, second):
+                self.pair(array, index, scope)
+                want("the first of a pair", type_of(first, scope), "int")
+                type_of(second, scope)
+            case LoadPair((first, second), type_, array, index):
+                self.pair(array, index, scope)
+                require(type_ in SCALARS, f"type {type_} does not exist")
+                self.scalar(first, "int", scope)
+                self.scalar(second, type_, scope)
             case Part(name, type_, array, offset):
                 not_cuda(scope, "Part")
                 lookup(array, scope.arrays, "array")
@@ -211,6 +223,12 @@ class FunctionCheck:
         type_ = lookup(array, scope.arrays, "array")
         require(array in scope.writable, f"array {array} is not writable")
         return type_
+
+    def pair(self, array: str, index: Exp, scope: Scope) -> None:
+        only_cuda(scope, "a pair")
+        seen_by_all(scope, "a pair", array)
+        want("what has pairs", self.target(array, scope), "int")
+        want("index", type_of(index, scope), "int")
 
     def compound(self, statement: For | While | If, scope: Scope) -> bool:
         match statement:

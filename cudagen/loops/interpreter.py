@@ -11,7 +11,7 @@ unset at first; reading it then is an error.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import field
 from random import Random
 from typing import Any
@@ -38,6 +38,7 @@ from nessie.cudagen.loops.nodes import (
     If,
     Let,
     Load,
+    LoadPair,
     Name,
     Note,
     Op,
@@ -51,6 +52,7 @@ from nessie.cudagen.loops.nodes import (
     Shuffle,
     Stmt,
     Store,
+    StorePair,
     Var,
     Vote,
     While,
@@ -268,6 +270,15 @@ class Machine:
             case Store(array, index, value):
                 at = yield from self.value(index, frame)
                 self.store(frame[array], at, (yield from self.value(value, frame)))
+            case StorePair(array, index, first, second):
+                at = 2 * (yield from self.value(index, frame))
+                pair = (yield from self.value(first, frame)), as_word((yield from self.value(second, frame)))
+                for word, value in enumerate(pair):
+                    self.store(frame[array], at + word, value)
+            case LoadPair((first, second), type_, array, index):
+                at = 2 * (yield from self.value(index, frame))
+                frame[first] = self.load(frame[array], at)
+                frame[second] = of_word(type_, self.load(frame[array], at + 1))
             case Part(name, type_, array, offset):
                 frame[name] = self.part(name, type_, frame[array], self.evaluate(offset, frame))
             case Prefetch(_, index):
@@ -403,6 +414,20 @@ class Machine:
     def within(self, memory: Memory, index: int) -> None:
         if not 0 <= index < len(memory.elements):
             raise LoopsError(f"{memory.name}[{index}] lies outside its {len(memory.elements)} elements")
+
+
+def as_word(value: Scalar) -> int:
+    """The value's bits, as an int."""
+    if isinstance(value, float):
+        return int(np.float64(value).view(np.int64))
+    return ord(value) if isinstance(value, str) else int(value)
+
+
+def of_word(type_: str, word: Any) -> Scalar:
+    """The value of the type that has these bits."""
+    meanings: dict[str, Callable[[int], Scalar]] = {
+        "int": int, "float": lambda bits: float(np.int64(bits).view(np.float64)), "bool": bool, "char": chr}
+    return meanings[type_](word)
 
 
 def exchanges(exp: Exp) -> list[Shuffle | Vote | Peers]:

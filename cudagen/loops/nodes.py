@@ -41,10 +41,11 @@ Invariants (checked by cudagen.loops.check):
     their type; a name lives to the end of the block that binds it;
   - expressions are well typed, constants fit their types; indices and bounds are int, steps positive;
   - stores and atomics go to writable arrays; no writable array is passed twice to one call;
-  - Barrier, Pause, Note, Shuffle, Vote, Peers, what acquires or releases and the special names of CUDA occur only in
-    functions of kind 'cuda', FRAME, Part, Prefetch and Distance only in others; Shared only at the top of a body, and
-    in none of kind 'device';
-  - what acquires, releases or is relaxed, and an atomic max of others than ints, is of a parameter, no shared array;
+  - Barrier, Pause, Note, Shuffle, Vote, Peers, pairs, what acquires or releases and the special names of CUDA occur
+    only in functions of kind 'cuda', FRAME, Part, Prefetch and Distance only in others; Shared only at the top of a
+    body, and in none of kind 'device';
+  - what acquires, releases or is relaxed, an atomic max of others than ints, and a pair are of a parameter, no shared
+    array; a pair is of ints;
   - a function with results ends every path in Return, and nothing follows a Return.
 Those of plans are in the header of cudagen.loops.plan.
 """
@@ -128,7 +129,7 @@ class Distance:
 
 Exp = Const | Name | Op | Load | Shuffle | Vote | Peers | Distance
 
-Written = str                       # the name of an array that the statement writes
+Written = str                       # the name of an array that the statement writes, or that others do meanwhile
 
 # Statements -------------------------------------------------------------------------------------
 
@@ -162,6 +163,26 @@ class Store:
     index: Exp
     value: Exp
     release: bool = False
+
+
+@dataclass(frozen=True)
+class StorePair:
+    """Elements 2 * index and 2 * index + 1 of an int array, which begins at a multiple of 16 bytes, become the int
+    `first` and the bits of `second`, of any type: both at once, and in no order with what else is stored; cuda only."""
+    array: Written
+    index: Exp
+    first: Exp
+    second: Exp
+
+
+@dataclass(frozen=True)
+class LoadPair:
+    """names = the int and the value of this type that one StorePair has left there: both are read at once. It may race
+    with StorePairs, and sees nothing else that was stored before; cuda only."""
+    names: tuple[str, str]
+    type: str
+    array: Written
+    index: Exp
 
 
 @dataclass(frozen=True)
@@ -261,8 +282,8 @@ class Return:
     values: tuple[Exp, ...] = ()
 
 
-Stmt = (Let | Var | Set | Store | Shared | Part | Prefetch | For | While | If | Call | Atomic | Pause | Barrier | Note
-        | Return)
+Stmt = (Let | Var | Set | Store | StorePair | LoadPair | Shared | Part | Prefetch | For | While | If | Call | Atomic
+        | Pause | Barrier | Note | Return)
 
 
 PLACES = tuple([f"{what}{direction}" for what in ("blockIdx", "blockDim", "gridDim", "threadIdx")

@@ -19,6 +19,7 @@ from nessie.cudagen.loops.nodes import (
     If,
     Let,
     Load,
+    LoadPair,
     Name,
     Note,
     Op,
@@ -33,6 +34,7 @@ from nessie.cudagen.loops.nodes import (
     Shuffle,
     Stmt,
     Store,
+    StorePair,
     Var,
     Vote,
     While,
@@ -156,6 +158,12 @@ class Parser:
         if tokens.accept("release"):
             array = tokens.name()
             return Store(array, self.indexed(self.expression), self.definition(), True)
+        if tokens.accept("pair"):
+            array = tokens.name()
+            index = self.indexed(self.expression)
+            first = self.definition()
+            tokens.expect(",")
+            return StorePair(array, index, first, self.expression())
         if tokens.at("atomic", "call"):
             return self.effect(())
         if tokens.at(*ELEMENTS):
@@ -186,6 +194,9 @@ class Parser:
             index = self.indexed(self.expression)
             return Store(names[0], index, self.definition())
         self.tokens.expect("=")
+        if len(names) == 2 and self.tokens.accept("pair"):
+            type_, array = self.type(), self.tokens.name()
+            return LoadPair((names[0], names[1]), type_, array, self.indexed(self.expression))
         if len(names) > 1 or self.tokens.at("atomic", "call"):
             return self.effect(names)
         return Set(names[0], self.expression())

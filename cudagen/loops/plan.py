@@ -52,6 +52,7 @@ THREADS = 256                        # of a block on the GPU
 MOST_THREADS = 1024                  # of one whose launch has a shape
 ONE = loops.Const(1, "int")
 Directions = tuple[int, int, int]                    # x, y, z
+PAIR = 2                             # words
 TICKETS = "tickets"                                 # of the GPU's launches, each of which begins and ends with 0 there
 SHARED = ("cells", "errors", "interrupt", TICKETS)  # arrays that every launch has besides its own
 WORKERS = "workers"                                 # a scalar that every launch has: threads that run chunks at a time
@@ -74,14 +75,14 @@ class Input:
 class Buffer:
     """An array of `size` elements of `base`. At first it is filled with one value, if there is a `fill`, or it is a
     `copy` of the array of this name, a parameter of the plan, whose memory it takes where nobody needs that any more.
-    `kept`, it has what earlier launches have left in such buffers, of any kernel, or 0, and nothing greater than EPOCH.
-    """
+    `kept`, by entries of so many words, 1 or a PAIR, it has what earlier launches have left in such buffers, of any
+    kernel, or 0: the first word of each entry is not greater than EPOCH."""
     name: str
     base: str
     size: loops.Exp
     fill: int | float | bool | str | None = None
     copy: str = ""
-    kept: bool = False
+    kept: int = 0
 
 
 @dataclass(frozen=True)

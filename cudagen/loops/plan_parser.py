@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from nessie.cudagen.loops.parser import Parser
-from nessie.cudagen.loops.plan import Alone, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult, Shape
+from nessie.cudagen.loops.plan import PAIR, Alone, ArrayResult, Buffer, Input, Phase, Plan, Result, ScalarResult, Shape
 from nessie.cudagen.loops.printer import ELEMENTS
 
 
@@ -81,7 +81,7 @@ def buffer_(parser: Parser) -> Buffer:
     size = parser.indexed(parser.expression)
     fill = parser.constant().value if parser.tokens.accept("=") else None
     copy = parser.tokens.name() if parser.tokens.accept("copy") else ""
-    kept = bool(parser.tokens.accept("kept"))
+    kept = (PAIR if parser.tokens.accept("pair") else 1) if parser.tokens.accept("kept") else 0
     made = parser.tokens.mark(start, Buffer(name, base, size, fill, copy, kept))
     parser.tokens.expect(";")
     return made

@@ -20,6 +20,7 @@ from nessie.cudagen.loops.nodes import (
     If,
     Let,
     Load,
+    LoadPair,
     Name,
     Note,
     Op,
@@ -34,6 +35,7 @@ from nessie.cudagen.loops.nodes import (
     Shuffle,
     Stmt,
     Store,
+    StorePair,
     Var,
     Vote,
     While,
@@ -49,8 +51,8 @@ SHUFFLES = ("down", "up", "index")
 LOOSEST, SELECT = -1, 0           # how tightly `? :` binds, below all operators
 DEEPEST = 30                    # deeper statements are not indented more, so that deep programs have short lines
 KEYWORDS = frozenset([*ELEMENTS, *KINDS, *(op for op in OPS if op[0].isalpha()), "writable", "var", "shared", "for",
-                      "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "prefetch",
-                      "relaxed", "acquire", "release", "barrier", "return", "note", "about", "preface", "volatile",
+                      "while", "if", "else", "atomic", "call", "piece", "distance", "pause", "prefetch", "relaxed",
+                      "acquire", "release", "pair", "barrier", "return", "note", "about", "preface", "volatile",
                       "shuffle", "vote", "peers", "inf", "nan", "true", "false"])
 
 
@@ -101,7 +103,7 @@ def phase_lines(phase: Phase) -> Iterator[str]:
 
 
 def show_buffer(buffer: Buffer) -> str:
-    fill = f" copy {word(buffer.copy)}" if buffer.copy else " kept" if buffer.kept else ""
+    fill = f" copy {word(buffer.copy)}" if buffer.copy else ("", " kept", " kept pair")[buffer.kept]
     if buffer.fill is not None:
         fill = f" = {show_constant(buffer.fill, wide(buffer.base))}"
     return f"{buffer.base} {word(buffer.name)}[{show_exp(buffer.size)}]{fill}"
@@ -166,6 +168,10 @@ def show_simple(statement: Stmt) -> str:
             return f"{word(name)} = {show_exp(value)}"
         case Store(array, index, value, release):
             return f"{'release ' if release else ''}{word(array)}[{show_exp(index)}] = {show_exp(value)}"
+        case StorePair(array, index, first, second):
+            return f"pair {word(array)}[{show_exp(index)}] = {show_exp(first)}, {show_exp(second)}"
+        case LoadPair((first, second), type_, array, index):
+            return f"{word(first)}, {word(second)} = pair {type_} {word(array)}[{show_exp(index)}]"
         case Shared(name, type_, size):
             return f"shared {type_} {word(name)}[{size}]"
         case Part(name, type_, array, offset):

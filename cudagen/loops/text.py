@@ -3,12 +3,13 @@
     plan        plan name(int n, float[n] xs) { cells 2; elements e; alone p of e; phases, then results }
     phase       phase function(e, e) chunks e { buffer float ys[e]; buffer int zs[e] = 0; }       or `once`; or `;`
                 phase function(e, e) grid (e, e, e) block (e, e, e);                 blocks, and threads of each
-                ... { buffer int zs[e] copy xs; buffer int status[e] kept; }
+                ... { buffer int zs[e] copy xs; buffer int status[e] kept; buffer int ds[2 * e] kept pair; }
                 library function(xs, ys) once;                        a function of the target's own
     result      result float x = cells[0];   result ys;   result ys[e];         e: how many elements of it
                 result ys last cells[1];                                        where its last element stands, too
     function    KIND name(int n, float[] xs, writable int[] out) -> int, float { ... }       kind: host, cuda, device
     statements  float x = e;   var float s = e;   s = e;   xs[e] = e;   release xs[e] = e;   shared float tile[32];
+                pair xs[e] = e, e;   i, x = pair float xs[e];
                 for (i = e; i < e; i += e) { ... }   while (e) { ... }   if (e) { ... } else { ... }
                 old = atomic add(xs[e], e);   atomic cas(xs[e], compare, e);   old = atomic add ordered(xs[e], e);
                 x, y = call f(e, xs);

@@ -22,6 +22,7 @@ from nessie.cudagen.loops.nodes import (
     If,
     Let,
     Load,
+    LoadPair,
     Note,
     Op,
     Set,
@@ -60,6 +61,9 @@ def needed(body: tuple[Stmt, ...]) -> set[str]:
                 given[name].update(read)
             case Let(name) | Var(name) | Set(name):
                 waiting += [name, *read]
+            case LoadPair(pair):
+                for name in pair:
+                    given[name].update(read)
             case _:
                 waiting += read
     return reachable(given, waiting)
@@ -71,6 +75,8 @@ def cleaned(body: tuple[Stmt, ...], wanted: set[str]) -> tuple[Stmt, ...]:
     for statement in body:
         match statement:
             case Let(name) | Var(name) | Set(name) | Shared(name) | Store(name) if name not in wanted:
+                continue
+            case LoadPair(pair) if wanted.isdisjoint(pair):
                 continue
             case Atomic(result=str() as name) if name not in wanted:
                 statement = replace(statement, result=None)

@@ -14,6 +14,7 @@ from nessie.cudagen.loops.nodes import (
     Function,
     Let,
     Load,
+    LoadPair,
     Name,
     Part,
     Peers,
@@ -21,6 +22,7 @@ from nessie.cudagen.loops.nodes import (
     Shuffle,
     Stmt,
     Store,
+    StorePair,
     Var,
     Vote,
 )
@@ -44,7 +46,7 @@ def with_blocks(statement: Stmt, change: Callable[[Stmt], Iterable[Stmt]]) -> St
 
 
 def expressions(statement: Stmt) -> tuple[Exp, ...]:
-    """The expressions of the statement itself; an array that it writes, too, as its name."""
+    """The expressions of the statement itself; an array that it writes, or others do meanwhile, too, as its name."""
     return (*map(Name, WRITTEN.of(statement)), *EXPRESSIONS.of(statement))
 
 
@@ -74,7 +76,7 @@ def bound_names(body: tuple[Stmt, ...]) -> list[str]:
         match statement:
             case Let(name) | Var(name) | Shared(name) | Part(name) | For(name) | Atomic(result=str() as name):
                 found.append(name)
-            case Call(bound):
+            case Call(bound) | LoadPair(bound):
                 found += bound
     return found
 
@@ -105,7 +107,7 @@ def accessed_in_common(body: tuple[Stmt, ...]) -> Iterator[str]:
                     for part in parts(exp) if isinstance(part, Load) and part.array in stored]
     for statement in statements(body):
         match statement:
-            case Atomic(array=array) | Store(array, release=True):
+            case Atomic(array=array) | Store(array, release=True) | StorePair(array) | LoadPair(array=array):
                 yield array
         yield from [part.array for exp in expressions(statement) for part in parts(exp)
                     if isinstance(part, Load) and part.order]

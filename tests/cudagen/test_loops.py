@@ -62,10 +62,36 @@ def expressions() -> st.SearchStrategy[loops.Exp]:
 @given(expressions(), expressions())
 def test_any_expression_is_read_back(first: loops.Exp, second: loops.Exp) -> None:
     body = (loops.Let("a", "int", first), loops.Store("b", first, second), loops.Store("b", second, first, True),
+            loops.StorePair("b", first, second, first), loops.LoadPair(("d", "e"), "float", "b", second),
             loops.Pause(), loops.Prefetch("b", first), loops.Set("c", second),
             loops.While(first, (loops.If(second, (), (loops.Return((first, second)),)),)))
     module = Module((loops.Function("f", "device", (), body, ("int", "bool")),))
     assert parse(show(module)) == module
+
+
+PAIRS = """
+cuda f(writable int[] x, writable float[] y, writable char[] c, writable bool[] b) {
+  pair x[0] = 7, -0.5;
+  pair x[1] = 8, 'q';
+  pair x[2] = 9, true;
+  i, u = pair float x[0];
+  j, v = pair char x[1];
+  k, w = pair bool x[2];
+  x[7] = i + j + k;
+  y[0] = u;
+  c[0] = v;
+  b[0] = w;
+}
+"""
+
+
+def test_pairs_hold_an_int_and_a_value_of_any_type() -> None:
+    x, y, c, b = np.zeros(8, np.int64), np.zeros(1), np.zeros(1, np.int32), np.zeros(1, bool)
+    module = parse(PAIRS)
+    check(module)
+    launch(module, "f", (x, y, c, b), blocks=1, threads=1)
+    assert (x[[0, 2, 4, 7]].tolist(), y[0], chr(c[0]), b[0]) == ([7, 8, 9, 24], -0.5, "q", True)
+    assert x[1:2].view(float)[0] == -0.5
 
 
 def test_special_floats_are_read_back() -> None:
@@ -173,6 +199,12 @@ BROKEN = [
     ("cuda f(writable char[] x) { a = atomic max(x[0], 'a'); }", "max of char has no result"),
     ("cuda f() { shared float x[3]; atomic max(x[0], 1.0); }", "max of float is not for shared arrays, such as x"),
     ("cuda f() { shared int x[3]; release x[0] = 1; }", "release is not for shared arrays"),
+    ("cuda f() { shared int x[4]; pair x[0] = 1, 2; }", "a pair is not for shared arrays"),
+    ("host f(writable int[] x) { pair x[0] = 1, 2; }", "a pair occurs in a function of kind host"),
+    ("cuda f(writable float[] x) { pair x[0] = 1, 2.0; }", "what has pairs is float, not int"),
+    ("cuda f(writable int[] x) { pair x[0] = 1.0, 2.0; }", "the first of a pair is float, not int"),
+    ("cuda f(int[] x) { a, b = pair float x[0]; }", "array x is not writable"),
+    ("cuda f(writable int[] x) { a, a = pair int x[0]; }", "a is bound twice"),
     ("cuda f() { shared int x[3]; int a = acquire x[0]; }", "acquire is not for shared arrays"),
     ("cuda f() { shared int x[3]; while (relaxed x[0] == 0) {} }", "relaxed is not for shared arrays"),
     ("host f() { int a = blockIdx; }", "blockIdx occurs"),

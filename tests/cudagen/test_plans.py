@@ -174,6 +174,7 @@ BROKEN = [
     (HOST, "result order[cells[0] - 1]", "result order[cells[0] - 1] last cells[1]",
      r"no phase stores the last char of order in cells\[1\]"),
     (HOST, "counts[n] = -1", "counts[n] kept", "a buffer is kept, which only GPUs do"),
+    (CUDA, "ys[n];", "ys[n] kept pair;", "ys is kept, and not of ints"),
     (CUDA, "ys[n];", "ys[n] kept;", "ys is kept, and not of ints"),
     (CUDA, "buffer float ys[n];", "buffer float ys[n]; buffer int s[n] = 1 kept;", "s is kept, and begins with"),
     (CUDA, CUDA[CUDA.index("    buffer float"):CUDA.index("ys;\n}")],

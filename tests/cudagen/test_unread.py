@@ -79,11 +79,19 @@ def test_what_calls_give_keeps_its_names() -> None:
     assert ".r1;" in printed and ".r0;" not in printed
 
 
+def test_a_pair_that_nobody_reads_is_not_loaded() -> None:
+    module = parse("cuda k(writable int[] xs, writable int[] ys) { a, b = pair int xs[0]; c, d = pair int xs[1]; "
+                   "ys[0] = d; }")
+    kept = parse("cuda k(writable int[] xs, writable int[] ys) { c, d = pair int xs[1]; ys[0] = d; }")
+    assert cleaned_function(module.functions[0]).body == kept.functions[0].body
+
+
 def test_kernels_compute_nothing_in_vain() -> None:
-    """What calls give apart, all that the skeletons' functions bind is read."""
+    """What calls and pairs give apart, all that the skeletons' functions bind is read."""
     module = unread(generate(skeletons(), "cuda"))
     check(module)
     for found in module.functions:
         given = {name for s in statements(found.body) for name in
-                 (s.names if isinstance(s, loops.Call) else [s.index] if isinstance(s, loops.For) else [])}
+                 (s.names if isinstance(s, loops.Call | loops.LoadPair)
+                  else [s.index] if isinstance(s, loops.For) else [])}
         assert set(bound_names(found.body)) <= read_names(found.body) | given, found.name

@@ -26,6 +26,7 @@ from nessie.cudagen.cuda.device import Gpu
 from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.cuda.link import POINTER, GpuProgram
 from nessie.cudagen.cuda.memory import Board, DeviceMemory
+from nessie.cudagen.cuda.operators import PAIR
 from nessie.cudagen.host.device import Array
 from nessie.cudagen.host.memory import Block
 from nessie.cudagen.loops.plan import THREADS, Directions, in_directions
@@ -110,7 +111,7 @@ class Exact(DeviceMemory):
 class ExactBoard(Board):
     """Whose statuses have memory of their own, and no more than they need."""
 
-    def take(self, counts: Sequence[int]) -> list[int]:
+    def take(self, entry: int, counts: Sequence[int]) -> list[int]:
         return [self.memory.zeroed(count) for count in counts]
 
 
@@ -142,7 +143,9 @@ def tape(built: GpuProgram, kernel: str, arguments: Sequence[Any]) -> str:
 # Mistakes ---------------------------------------------------------------------------------------
 
 
-ORDERED = re.compile(r"(\s)(__syncthreads|__syncwarp|load_acquire|store_release|atomic_add_ordered)\(")
+ORDERED = re.compile(r"(\s)(__syncthreads|__syncwarp|load_acquire|store_release|atomic_add_ordered|load_pair|"
+                     r"store_pair)\(")
+PAIRS = ("_plain", "_apart")            # accesses of two words, one after another
 BEGINS = re.compile(r'(extern "C" __global__|static __device__) (?:__launch_bounds__\([^)]*\) )?.*?(\w+)\(')
 PLAIN = """
 extern "C" int planted_mistake;
@@ -153,12 +156,33 @@ static void store_plain(long long *place, long long value) { *place = value; }
 static long long add_plain(long long *place, long long value) {
   return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
 }
+struct word_pair;
+static word_pair load_pair_plain(const long long *place);
+static word_pair load_pair_apart(const long long *place);
+static void store_pair_plain(long long *place, long long first, long long second) {
+  place[0] = first, place[1] = second;
+}
+static void store_pair_apart(long long *place, long long first, long long second) {
+  __atomic_store_n(place, first, __ATOMIC_RELAXED);
+  linger();
+  __atomic_store_n(place + 1, second, __ATOMIC_RELAXED);
+}
+"""
+# Behind the text, whose struct they give.
+PLAIN_PAIRS = """
+static word_pair load_pair_plain(const long long *place) { return {place[0], place[1]}; }
+static word_pair load_pair_apart(const long long *place) {
+  const long long second = __atomic_load_n(place + 1, __ATOMIC_RELAXED);
+  usleep(200);
+  return {__atomic_load_n(place, __ATOMIC_RELAXED), second};
+}
 """
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """The kernel is without this barrier, or this access without its order: the nth of this in the kernel."""
+    """The kernel is without this barrier, or this access without its order, or a pair's two words are accessed one
+    after another (`apart`: each as an atomic, so that no race shows): the nth of this in the kernel."""
     kernel: str
     what: str
     nth: int
@@ -172,11 +196,17 @@ def planted(text: str) -> tuple[str, list[Mistake]]:
     mistakes: list[Mistake] = []
     lines, kernel = [PLAIN], ""
 
-    def plant(match: re.Match[str]) -> str:
-        what, indent = match[2], match[1]
+    def made(what: str) -> int:
         nth = sum(m.kernel == kernel and m.what == what for m in mistakes)
         mistakes.append(Mistake(kernel, what, nth))
-        number = len(mistakes)
+        return len(mistakes)
+
+    def plant(match: re.Match[str]) -> str:
+        what, indent = match[2], match[1]
+        if what.endswith("_pair"):
+            wrong = " : ".join([f"planted_mistake == {made(f'{what}{how}')} ? {what}{how}" for how in PAIRS])
+            return f"{indent}{'usleep(2000), ' * (what == 'store_pair')}({wrong} : {what})("
+        number = made(what)
         if what == "load_acquire":
             return f"{indent}(planted_mistake == {number} ? load_plain : load_acquire)("
         if what == "atomic_add_ordered":
@@ -189,6 +219,8 @@ def planted(text: str) -> tuple[str, list[Mistake]]:
         if begins := BEGINS.match(line):
             kernel = begins[2] if begins[1].startswith("extern") else ""
         lines.append(ORDERED.sub(plant, line) if kernel else line)
+    if f"struct {PAIR} {{" in text:
+        lines.append(PLAIN_PAIRS)
     return "\n".join(lines), mistakes
 
 

@@ -14,10 +14,10 @@ from nessie.base.records import dataclass
 from nessie.base.text.layout import render
 from nessie.cudagen.cuda import cuda
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.nodes import Atomic, Barrier, Load, Shared, Stmt, Store
+from nessie.cudagen.loops.nodes import Atomic, Barrier, Load, LoadPair, Shared, Stmt, Store, StorePair
 
 LOAD, STORE, ATOMIC, BARRIER = "load", "store", "atomic", "barrier"
-KINDS = {Load: LOAD, Store: STORE, Atomic: ATOMIC}
+KINDS = {Load: LOAD, LoadPair: LOAD, Store: STORE, StorePair: STORE, Atomic: ATOMIC}
 MARKED = re.compile(r"\bcudasim_(?:seen|met)\((\d+)[,)]")
 
 
@@ -65,7 +65,8 @@ class CountingPrinter(cuda.FunctionPrinter):
         return len(self.points) - 1
 
     def place(self, access: cuda.Access) -> str:
-        return f"(*cudasim_seen({self.point(access.array, KINDS[type(access)])}, &{super().place(access)}))"
+        size = ", 16" if isinstance(access, LoadPair | StorePair) else ""
+        return f"(*cudasim_seen({self.point(access.array, KINDS[type(access)])}, &{super().place(access)}{size}))"
 
     def simple(self, statement: Stmt) -> str:
         text = super().simple(statement)

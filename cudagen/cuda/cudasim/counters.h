@@ -18,8 +18,8 @@ void cudasim_access(int point, unsigned long long place, unsigned size);
 void cudasim_met(int point);                                   // a barrier
 }
 
-template <class T> inline T *cudasim_seen(int point, T *place) {
-  cudasim_access(point, (unsigned long long)place, sizeof *place);
+template <class T> inline T *cudasim_seen(int point, T *place, unsigned size = sizeof(T)) {
+  cudasim_access(point, (unsigned long long)place, size);
   return place;
 }
 

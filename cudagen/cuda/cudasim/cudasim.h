@@ -172,6 +172,41 @@ CUDASIM_CAS(int)
 CUDASIM_CAS(unsigned)
 CUDASIM_CAS(unsigned long long)
 
+// Two words at once, which C++ has only where there is a library for it; ThreadSanitizer sees that both are.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
+struct alignas(16) cudasim_words { long long first, second; };
+
+inline bool cudasim_busy;
+
+inline void cudasim_load_pair(const long long *place, long long *first, long long *second) {
+  const cudasim_words *words = (const cudasim_words *)place;
+#ifdef __SANITIZE_THREAD__
+  cudasim_words both;
+  __atomic_load(words, &both, __ATOMIC_RELAXED);
+  *first = both.first, *second = both.second;
+#else
+  for (; __atomic_test_and_set(&cudasim_busy, __ATOMIC_ACQUIRE);) {}
+  *first = words->first, *second = words->second;
+  __atomic_clear(&cudasim_busy, __ATOMIC_RELEASE);
+#endif
+}
+
+inline void cudasim_store_pair(long long *place, long long first, long long second) {
+  cudasim_words *words = (cudasim_words *)place, both = {first, second};
+#ifdef __SANITIZE_THREAD__
+  __atomic_store(words, &both, __ATOMIC_RELAXED);
+#else
+  for (; __atomic_test_and_set(&cudasim_busy, __ATOMIC_ACQUIRE);) {}
+  *words = both;
+  __atomic_clear(&cudasim_busy, __ATOMIC_RELEASE);
+#endif
+}
+
 // Launching --------------------------------------------------------------------------------------
 
 struct cudasim_arguments {

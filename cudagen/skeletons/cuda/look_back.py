@@ -13,21 +13,31 @@ floats have the same bits in every run. For a prefix is the one before it joined
 starts. (After Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016, who join what they
 happen to find.) It ends because tiles draw their numbers when they begin, and wait for lesser ones alone.
 
-What it costs, reckoned, not measured: a look polls without order, as each load that acquires empties the first-level
-cache; then it acquires and loads: three trips to memory of some 600 cycles. The tree is five shuffles and joins, the
-chain one of some 40 cycles for each group whose prefix is not there yet. At 5 TB/s about five groups begin while one
-trip or two are made, so the chain costs less than a trip. The 32 groups are 1024 tiles, about what is at work at a
-time. To join tile by tile would need no groups, but 32 times as many steps in a row, each of which waits for the last.
+How a tile publishes depends on what is carried (`publishing`):
+
+    Descriptors     one component: a status and its value in 16 bytes, stored and loaded at once, ordering nothing else
+    Arrays          more: a status, which a store releases when they are there, and they, beside it
+
+Nobody needs a tile's aggregate any more once its prefix is there, which takes the place of it in a descriptor: who
+closes a group publishes it, and the last tile of all, behind which there is nobody, for the end of the walk.
+
+What it costs, reckoned, not measured: a look at descriptors takes one trip to memory of some 600 cycles once they are
+there. One at arrays polls without order, as each load that acquires empties the first-level cache; then it acquires and
+loads: three trips. The tree is five shuffles and joins, the chain one of some 40 cycles for each group whose prefix is
+not there yet. At 5 TB/s about five groups begin while one trip or two are made, so the chain costs less than a trip.
+The 32 groups are 1024 tiles, about what is at work at a time. To join tile by tile would need no groups, but 32 times
+as many steps in a row, each of which waits for the last.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from nessie.base.records import dataclass
-from nessie.cudagen.kernels.code import Code, Value, integer, op
+from nessie.cudagen.kernels.code import Code, Value, integer, op, zero
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import EPOCH, TICKETS, Buffer
+from nessie.cudagen.loops.plan import EPOCH, PAIR, TICKETS, Buffer
 from nessie.cudagen.skeletons.cuda.blocks import (
     AFTER_FAILURE,
     DRAWN,
@@ -40,7 +50,7 @@ from nessie.cudagen.skeletons.cuda.blocks import (
 )
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, chain_lanes, component_wise, join_lanes, joined, sums
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
-from nessie.cudagen.skeletons.states import State, keep
+from nessie.cudagen.skeletons.states import State, held, keep
 
 GROUP = WARP                                        # tiles; a power of two, and a warp's lanes at most
 AGGREGATE, PREFIX = integer(1), integer(2)          # what of a tile is published, after the epoch; nothing: no more
@@ -55,15 +65,6 @@ class Line:
     first: loops.Exp
     place: loops.Exp
     begins: loops.Exp | None = None
-
-
-def published_buffers(states: Sequence[State], prefix: str, tiles: loops.Exp) -> tuple[Buffer, ...]:
-    """The buffers through which tiles tell each other of these carries."""
-    buffers: tuple[Buffer, ...] = (Buffer(f"{prefix}status", "int", tiles, kept=True),)
-    for use in ("aggregates", "prefixes"):
-        for state in states:
-            buffers += state_buffers(state, prefix + use, tiles)
-    return buffers
 
 
 def ticket(code: Code, tiles: loops.Exp) -> loops.Exp:
@@ -87,73 +88,192 @@ def ticket(code: Code, tiles: loops.Exp) -> loops.Exp:
 def look_back(kernel: Kernel, code: Code, total: Sums, line: Line, prefix: str) -> Sums:
     """Publishes what the tile comes to, finds what all tiles before it in line come to, and publishes both together.
     The first warp does it, of which each lane has the total; what it finds, the first lane has."""
-    tile, knows = line.tile, line.begins
+    tile, knows, way = line.tile, line.begins, publishing(total.states, prefix)
     place = code.let_int("place", op("and", line.place, integer(GROUP - 1)))
     closes = op("==", place, integer(GROUP - 1))
     looks = None if knows is None else op("not", knows)
     with first_thread_if(code, op("not", closes), looks):
-        tell(code, prefix, "aggregates", tile, total, AGGREGATE)
+        way.tell(code, tile, total, AGGREGATE)
     if knows is not None:
         with first_thread_if(code, knows):
-            tell(code, prefix, "prefixes", tile, total, PREFIX)
+            way.tell(code, tile, total, PREFIX)
     code.note(f"the tiles before this one in its group of {GROUP}: each lane one")
     start = code.let_int("start", op("-", tile, place))
-    within, nearest = look(kernel, code, total, prefix, op("-", tile, integer(1)), 1, start)
+    within, nearest = look(kernel, code, total, way, op("-", tile, integer(1)), 1, start)
     join_lanes(kernel, code, within)
     group = joined(kernel, code, within, total, "group")
     with first_thread_if(code, closes, looks):
-        tell(code, prefix, "aggregates", tile, group, AGGREGATE)
+        way.tell(code, tile, group, AGGREGATE)
     before = sums(kernel, code, total, "before_group")
     with code.block() as groups:
         code.note("the groups before, by the tiles that close them: each lane one")
-        found, nearest_group = look(kernel, code, total, prefix, op("-", start, integer(1)), GROUP, line.first)
+        found, nearest_group = look(kernel, code, total, way, op("-", start, integer(1)), GROUP, line.first)
         chain_lanes(kernel, code, found, nearest_group)
         append(kernel, code, before, found)
     unknown = op("==", nearest, op("lshift", integer(1), place))           # the group's tiles do not know all before
     code.statements += groups if knows is None else [loops.If(unknown, tuple(groups))]
     through = joined(kernel, code, before, group, "through")
-    with first_thread_if(code, looks):
-        publish(code, f"{prefix}prefixes", tile, through)
-    with first_thread_if(code, closes, looks):
-        say(code, prefix, tile, PREFIX)
+    is_last = op("==", op("+", tile, integer(1)), loops.Name("gridDim"))
+    with first_thread_if(code, closes if knows is not None else op("or", closes, is_last), looks):
+        way.tell(code, tile, through, PREFIX)
     return joined(kernel, code, before, within, "earlier")
 
 
-def look(kernel: Kernel, code: Code, like: Sums, prefix: str, nearest: loops.Exp, step: int,
+def look(kernel: Kernel, code: Code, like: Sums, way: Publishing, nearest: loops.Exp, step: int,
          first: loops.Exp) -> tuple[Sums, loops.Exp]:
     """Each lane looks at a tile, a step before the one of the lane below; those before the first know all before them,
     which is nothing. Waits until one knows and all nearer have published. Gives what the lane's comes to, nothing
     beyond the nearest that knows, and the bit of that one's lane."""
-    status = code.array(f"{prefix}status", "int", writable=True)
     at = code.let_int("at", op("-", nearest, op("*", LANE, integer(step))))
     there = code.let("there", Value(op(">=", at, first), "bool")).exp
     found = code.var("found", "int", op("select", there, integer(0), PREFIX))
+    seen = way.seen(code)
     waits, known = code.var("waits", "bool", loops.Const(True, "bool")), code.var("known", "int", integer(0))
     with code.block() as poll:
-        code.add(loops.If(op("/=", loops.Name(found), PREFIX),
-                          (loops.Set(found, published_since(code, status, at, "relaxed")),)))
+        with code.block() as again:
+            way.poll(code, at, found, seen)
+        code.add(loops.If(op("/=", loops.Name(found), PREFIX), tuple(again)))
         code.add(loops.Set(known, lowest(lanes_of_prefixes(code, found))))
         begun = code.let("begun", Value(op(">", loops.Name(found), integer(0)), "bool"))
         missing = op("and", op("-", loops.Name(known), integer(1)), op("not", vote(code, begun)))
         code.add(loops.Set(waits, op("or", op("==", loops.Name(known), integer(0)), op("/=", missing, integer(0)))))
         code.add(loops.If(loops.Name(waits), (loops.Pause(),)))
     code.add(loops.While(loops.Name(waits), tuple(poll)))
-    needed = op("<=", LANE_BIT, loops.Name(known))
-    code.add(loops.If(op("and", there, needed), (loops.Set(found, published_since(code, status, at, "acquire")),)))
-    bit = code.let_int("nearest", lowest(lanes_of_prefixes(code, found)))       # nearer than known, perhaps, by now
+    bit = way.settle(code, at, there, found, loops.Name(known))
     counts = code.let("counts", Value(op("and", there, op("<=", LANE_BIT, bit)), "bool")).exp
     here = sums(kernel, code, like, "here")
-    for use, published in (("prefixes", PREFIX), ("aggregates", AGGREGATE)):
+    for holds, values in way.values(code, at, found, seen):
         with code.block() as taken:
-            append(kernel, code, here, published_sums(code, like, f"{prefix}{use}", at))
-        code.add(loops.If(op("and", counts, op("==", loops.Name(found), published)), tuple(taken)))
+            append(kernel, code, here, values())
+        code.add(loops.If(counts if holds is None else op("and", counts, holds), tuple(taken)))
     return here, bit
 
 
-def published_since(code: Code, status: str, at: loops.Exp, order: str) -> loops.Exp:
+# How tiles publish ------------------------------------------------------------------------------
+
+
+def publishing(states: Collection[State], prefix: str) -> Publishing:
+    """How tiles tell each other of these carries, through buffers whose names begin so."""
+    components = sum(len(state.components) for state in states)
+    return (Descriptors if components == 1 else Arrays)(tuple(states), prefix)
+
+
+@dataclass(frozen=True)
+class Descriptors:
+    """The carries have one component."""
+    states: tuple[State, ...]
+    prefix: str
+
+    @property
+    def type(self) -> str:
+        return self.states[0].monoid.types[0]
+
+    def array(self, code: Code) -> str:
+        return code.array(f"{self.prefix}descriptors", "int", writable=True)
+
+    def buffers(self, tiles: loops.Exp) -> tuple[Buffer, ...]:
+        return (Buffer(f"{self.prefix}descriptors", "int", op("*", integer(PAIR), tiles), kept=PAIR),)
+
+    def tell(self, code: Code, tile: loops.Exp, found: Sums, what: loops.Exp) -> None:
+        (value,) = found.values(self.states[0])
+        code.add(loops.StorePair(self.array(code), tile, published_as(code, what), value.exp))
+
+    def load(self, code: Code, tile: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
+        status, value = code.fresh("status"), code.fresh("published")
+        code.add(loops.LoadPair((status, value), self.type, self.array(code), tile))
+        return loops.Name(status), loops.Name(value)
+
+    def seen(self, code: Code) -> str:
+        """The variable for the value that is loaded with a status."""
+        return code.var("seen", self.type, zero(self.type))
+
+    def poll(self, code: Code, at: loops.Exp, found: str, seen: str) -> None:
+        status, value = self.load(code, at)
+        code.add(loops.Set(found, since_epoch(code, status)))
+        code.add(loops.Set(seen, value))
+
+    def settle(self, code: Code, at: loops.Exp, there: loops.Exp, found: str, known: loops.Exp) -> loops.Exp:
+        return known
+
+    def values(self, code: Code, at: loops.Exp, found: str, seen: str) -> Iterator[Taken]:
+        yield None, lambda: component_wise(Sums(self.states, {}), lambda state, c: seen)
+
+    def through(self, code: Code, state: State, tile: loops.Exp) -> tuple[Value, ...]:
+        _, value = self.load(code, tile)
+        return (Value(value, self.type),)
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Carries with any components."""
+    states: tuple[State, ...]
+    prefix: str
+
+    def status(self, code: Code) -> str:
+        return code.array(f"{self.prefix}status", "int", writable=True)
+
+    def use(self, what: loops.Exp) -> str:
+        return self.prefix + ("prefixes" if what == PREFIX else "aggregates")
+
+    def buffers(self, tiles: loops.Exp) -> tuple[Buffer, ...]:
+        found: tuple[Buffer, ...] = (Buffer(f"{self.prefix}status", "int", tiles, kept=1),)
+        for what in (AGGREGATE, PREFIX):
+            for state in self.states:
+                found += state_buffers(state, self.use(what), tiles)
+        return found
+
+    def tell(self, code: Code, tile: loops.Exp, found: Sums, what: loops.Exp) -> None:
+        """Publishes, and says what."""
+        for state in self.states:
+            keep(code, state, self.use(what), tile, found.values(state))
+        code.add(loops.Store(self.status(code), tile, published_as(code, what), release=True))
+
+    def seen(self, code: Code) -> str:
+        """None: values are loaded when it is known which."""
+        return ""
+
+    def poll(self, code: Code, at: loops.Exp, found: str, seen: str) -> None:
+        code.add(loops.Set(found, since_epoch(code, loops.Load(self.status(code), at, "relaxed"))))
+
+    def settle(self, code: Code, at: loops.Exp, there: loops.Exp, found: str, known: loops.Exp) -> loops.Exp:
+        """What is loaded next was there before the status. A tile that is nearer than `known` may know all by now."""
+        acquired = loops.Set(found, since_epoch(code, loops.Load(self.status(code), at, "acquire")))
+        code.add(loops.If(op("and", there, op("<=", LANE_BIT, known)), (acquired,)))
+        return code.let_int("nearest", lowest(lanes_of_prefixes(code, found)))
+
+    def values(self, code: Code, at: loops.Exp, found: str, seen: str) -> Iterator[Taken]:
+        for what in (PREFIX, AGGREGATE):
+            yield op("==", loops.Name(found), what), partial(self.loaded, code, at, self.use(what))
+
+    def loaded(self, code: Code, at: loops.Exp, use: str) -> Sums:
+        def element(array: str, type_: str) -> str:
+            name = code.fresh(f"{array}_at")
+            code.add(loops.Let(name, type_, loops.Load(code.array(array, type_, writable=True), at, "volatile")))
+            return name
+
+        return component_wise(Sums(self.states, {}),
+                              lambda state, c: element(state.buffers(use)[c], state.monoid.types[c]))
+
+    def through(self, code: Code, state: State, tile: loops.Exp) -> tuple[Value, ...]:
+        return held(code, state, self.use(PREFIX), tile)
+
+
+Publishing = Descriptors | Arrays
+Taken = tuple[loops.Exp | None, Callable[[], Sums]]      # when these values are what the lane's tile has published
+
+
+def published_as(code: Code, what: loops.Exp) -> loops.Exp:
+    """The status of a tile that has published this."""
+    return op("+", code.scalar(EPOCH, "int"), what)
+
+
+def since_epoch(code: Code, status: loops.Exp) -> loops.Exp:
     """What the tile has published in this launch; 0 or less if nothing: earlier launches have left no more than the
     epoch."""
-    return op("-", loops.Load(status, at, order), code.scalar(EPOCH, "int"))
+    return op("-", status, code.scalar(EPOCH, "int"))
+
+
+# Votes ------------------------------------------------------------------------------------------
 
 
 def lanes_of_prefixes(code: Code, found: str) -> loops.Exp:
@@ -179,28 +299,3 @@ def first_thread_if(code: Code, *conditions: loops.Exp | None) -> Iterator[None]
     for condition in conditions:
         holds = holds if condition is None else op("and", holds, condition)
     code.add(loops.If(holds, tuple(body)))
-
-
-def tell(code: Code, prefix: str, use: str, tile: loops.Exp, found: Sums, what: loops.Exp) -> None:
-    """Publishes, and says what."""
-    publish(code, f"{prefix}{use}", tile, found)
-    say(code, prefix, tile, what)
-
-
-def say(code: Code, prefix: str, tile: loops.Exp, what: loops.Exp) -> None:
-    status = code.array(f"{prefix}status", "int", writable=True)
-    code.add(loops.Store(status, tile, op("+", code.scalar(EPOCH, "int"), what), release=True))
-
-
-def publish(code: Code, use: str, tile: loops.Exp, found: Sums) -> None:
-    for state in found.states:
-        keep(code, state, use, tile, found.values(state))
-
-
-def published_sums(code: Code, like: Sums, use: str, tile: loops.Exp) -> Sums:
-    def element(array: str, type_: str) -> str:
-        name = code.fresh(f"{array}_at")
-        code.add(loops.Let(name, type_, loops.Load(code.array(array, type_, writable=True), tile, "volatile")))
-        return name
-
-    return component_wise(like, lambda state, c: element(state.buffers(use)[c], state.monoid.types[c]))

@@ -27,7 +27,7 @@ from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
-from nessie.cudagen.skeletons.cuda.look_back import published_buffers, ticket
+from nessie.cudagen.skeletons.cuda.look_back import publishing, ticket
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, Tile, begins_within, ends_of, run_of, tile_of
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Aside, Sums, Variable, append, sums
@@ -90,7 +90,7 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...], ends: b
     about = ABOUT
     for prefix, restarts, told in (("", False, IN_ORDER), (SEGMENTS, True, IN_SEGMENTS)):
         if published := [state for state in carries if state.restarts == restarts]:
-            buffers += published_buffers(published, prefix, room)
+            buffers += publishing(published, prefix).buffers(room)
             about += told
     about += ITEMS if kernel.walk.segmented else ""
     launched, more = finish_walk(kernel, code, tiles) if ends else (tiles, "")
@@ -109,7 +109,7 @@ def count_tiles(kernel: Kernel, runs: Runs) -> None:
     with code.block() as last:
         counted(kernel, code, tiles)
     last_block(kernel, code, launched, last, together=False)
-    buffers = published_buffers(own.states, COUNTING, launched)
+    buffers = publishing(own.states, COUNTING).buffers(launched)
     launch(kernel, "count", code, launched, buffers, numbered=True, about=ABOUT_COUNT)
 
 
@@ -118,7 +118,8 @@ def counted(kernel: Kernel, code: Code, tiles: loops.Exp) -> None:
     ranks = {name: kernel.states[rank_of(step, side)] for step in kernel.walk.steps
              for side, name in enumerate(step.bind.names[:2]) if name in counts(kernel.walk) and name != "_"}
     now = {name: declare(code, kernel.tables, state) for name, state in ranks.items()}
-    through_last(code, [(state, now[name]) for name, state in ranks.items()], COUNTING, blocks_here(code, tiles))
+    through_last(kernel, code, [(state, now[name]) for name, state in ranks.items()], COUNTING,
+                 blocks_here(code, tiles))
     for name, state in ranks.items():
         (count,) = current(state, now[name])
         to_cell(kernel, code, name, count)

@@ -268,8 +268,8 @@ def test_a_header_tells_of_a_scan_and_a_sort(tmp_path: Path, capsys: pytest.Capt
     path.write_text("function scans(m) = {plus_scan(r) : r in m}; function sorts(xs) = sort(xs);")
     scans = emitted(capsys, str(path), "-e", "scans", "-t", "[[float]]")
     assert re.search(r"//   (tickets|epoch) +see the beginning of this text", scans)
-    assert re.search(r"//   segment_status +max\(\(n_1 \+ n \+ 1023\) / 1024, 1\) long longs, no greater than the "
-                     "epoch at first; scratch", scans)
+    assert re.search(r"//   segment_descriptors +2 \* max\(\(n_1 \+ n \+ 1023\) / 1024, 1\) long longs, the first of "
+                     "each two no greater than the epoch at first; scratch", scans)
     assert re.search(r"//   it +n_1 doubles; a result", scans) and "look-back: the first warp" in scans
     sorts = emitted(capsys, str(path), "-e", "sorts", "-t", "[float]")
     assert "... and 7 times more" in sorts and "has shift = 0, 8, 16, " in sorts

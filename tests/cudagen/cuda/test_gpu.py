@@ -335,6 +335,26 @@ def test_launches_leave_what_they_share_as_the_next_one_needs_it(mistake: str) -
     assert all(right_twice(built, seed) for seed in range(1, 7)) == (not mistake)
 
 
+def test_what_is_kept_beside_a_status_never_becomes_one() -> None:
+    """A launch whose tiles have descriptors, then one that has statuses alone: sums are greater than any epoch."""
+    kernel = parse_kernel("""kernel K (n : int, xs : [int; n]) {
+        let ps = SCAN { i => xs[i] using xs } (0) { (x, y) => x + y } (n) total
+        let (as, bs) = SCAN { i => (xs[i], 1) using xs } (0, 0) { (a, b, c, d) => (a + c, b + d) } (n)
+        return (ps, as, bs) }""")
+    first = parse_kernel("""kernel F (n : int, xs : [int; n]) {
+        let ps = SCAN { i => xs[i] using xs } (0) { (x, y) => x + y } (n) total
+        return ps }""")
+    program = program_of(kernel)
+    device = gpu_device(replace(program, kernels=(*program.kernels, first)), Cudasim(2, 1))
+    n = 20 * THREADS * 8
+    xs = np.full(n, 1 << 40)
+    for _ in range(2):
+        (sums, *_), failed = launch(device, "K", [n, xs])
+        assert failed == NO_FAILURE and sums[-1] == n << 40
+        results, failed = launch(device, "F", [n, xs])
+        assert failed == NO_FAILURE and results[0][-1] == n << 40
+
+
 def right_twice(built: GpuProgram, seed: int) -> bool:
     """Are a launch and the next right, and do they end?"""
     device = gpu_device(built, Cudasim(2, seed))

@@ -225,7 +225,15 @@ def affine(xs: Any, low: int, high: int) -> tuple[int, int]:
     return a, b
 
 
-def publishes(arrays: dict[str, Any], tile: int, status: int, come_to: tuple[int, int]) -> None:
+def added(xs: Any, low: int, high: int) -> tuple[int]:
+    return (int(xs[low:high].sum()),)
+
+
+def publishes(arrays: dict[str, Any], tile: int, status: int, come_to: tuple[int, ...]) -> None:
+    """In descriptors, or a status and arrays beside it."""
+    if "descriptors" in arrays:
+        arrays["descriptors"][2 * tile:2 * tile + 2] = status, *come_to
+        return
     arrays["status"][tile] = status
     for component, value in zip(("as", "bs"), come_to, strict=True):
         arrays[f"{component}_{'prefixes' if status == 2 else 'aggregates'}"][tile] = value
@@ -235,26 +243,29 @@ BACK = [(32, 1), (32, 2), *[(2, back) for back in (1, 2, 15, 31, 32)], (1, 1), (
 
 
 @pytest.mark.parametrize("group, back", BACK)
-def test_the_nearest_that_knows_all_is_found(monkeypatch: pytest.MonkeyPatch, group: int, back: int) -> None:
+@pytest.mark.parametrize("name, come_to", [("affine functions", affine), ("sum", added)])
+def test_the_nearest_that_knows_all_is_found(monkeypatch: pytest.MonkeyPatch, group: int, back: int, name: str,
+                                             come_to: Callable[[Any, int, int], tuple[int, ...]]) -> None:
     """It closes a group so many groups back; all behind it is garbage."""
     monkeypatch.setattr(cuda_look_back, "GROUP", group)
     tile = 90
     start = tile - tile % group
-    kernel, xs = flat_kernel(FLAT["affine functions"]), numbers((tile + 1) * THREADS)
+    kernel, xs = flat_kernel(FLAT[name]), numbers((tile + 1) * THREADS)
 
     def plant(arrays: dict[str, Any]) -> None:
         knows = start - 1 - (back - 1) * group
-        arrays["status"][:knows] = np.random.default_rng(back).integers(0, 3, knows)
-        publishes(arrays, knows, 2, affine(xs, 0, (knows + 1) * THREADS))
+        for other, status in enumerate(np.random.default_rng(back).integers(0, 3, knows)):
+            publishes(arrays, other, status, (99, 99)[:len(come_to(xs, 0, 1))])
+        publishes(arrays, knows, 2, come_to(xs, 0, (knows + 1) * THREADS))
         for closer in range(knows + group, start, group):
-            publishes(arrays, closer, 1, affine(xs, (closer + 1 - group) * THREADS, (closer + 1) * THREADS))
+            publishes(arrays, closer, 1, come_to(xs, (closer + 1 - group) * THREADS, (closer + 1) * THREADS))
         for other in range(start, tile):
-            publishes(arrays, other, 1, affine(xs, other * THREADS, (other + 1) * THREADS))
+            publishes(arrays, other, 1, come_to(xs, other * THREADS, (other + 1) * THREADS))
 
     built = gpu_code(program_of(kernel))
-    (first, second), _ = launch(exact(built, Planted(built, tile, plant)), "K", [len(xs), xs])
+    components, _ = launch(exact(built, Planted(built, tile, plant)), "K", [len(xs), xs])
     for element in range(tile * THREADS, len(xs), 51):
-        assert (first[element], second[element]) == affine(xs, 0, element)
+        assert tuple([values[element] for values in components]) == come_to(xs, 0, element)
 
 
 # What is published before those before it have been heard of ----------------------------------------
@@ -264,14 +275,14 @@ PATIENCE = 2                            # seconds
 
 
 def published(built: GpuProgram, tile: int, arguments: list[Any], plant: Callable[[dict[str, Any]], None],
-              status: int, array: str = "status") -> dict[str, Any]:
+              status: int, prefix: str = "") -> dict[str, Any]:
     """The arrays as they are when a tile that waits for ever has this status, or has not got it for long."""
     driver = Planted(built, tile, plant)
     device = exact(built, driver)
 
     def watch() -> None:
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and not (array in driver.arrays and driver.arrays[array][tile] == status):
+        while time.monotonic() < end and not (driver.arrays and status_of(driver.arrays, tile, prefix) == status):
             time.sleep(0.001)
         device.interrupt()
 
@@ -284,22 +295,37 @@ def published(built: GpuProgram, tile: int, arguments: list[Any], plant: Callabl
     return driver.arrays
 
 
+def status_of(arrays: dict[str, Any], tile: int, prefix: str = "") -> int:
+    descriptors = arrays.get(f"{prefix}descriptors")
+    return int(descriptors[2 * tile] if descriptors is not None else arrays[f"{prefix}status"][tile])
+
+
+def sum_of(arrays: dict[str, Any], tile: int) -> int:
+    return int(arrays["descriptors"][2 * tile + 1])
+
+
 def own_aggregate(change: Callable[[str], str]) -> bool:
     kernel, xs = flat_kernel(FLAT["sum"]), numbers(40 * THREADS)
     arrays = published(changed(kernel, change), 34, [len(xs), xs], lambda arrays: None, 1)
-    return bool(arrays["status"][34] == 1
-                and arrays["ps_aggregates"][34] == xs[34 * THREADS:35 * THREADS].sum())
+    return status_of(arrays, 34) == 1 and (sum_of(arrays, 34),) == added(xs, 34 * THREADS, 35 * THREADS)
+
+
+def own_functions(change: Callable[[str], str]) -> bool:
+    kernel, xs = flat_kernel(FLAT["affine functions"]), numbers(40 * THREADS)
+    arrays = published(changed(kernel, change), 34, [len(xs), xs], lambda arrays: None, 1)
+    return status_of(arrays, 34) == 1 and affine(xs, 34 * THREADS, 35 * THREADS) == (
+        arrays["as_aggregates"][34], arrays["bs_aggregates"][34])
 
 
 def groups_aggregate(change: Callable[[str], str]) -> bool:
     kernel, xs = flat_kernel(FLAT["sum"]), numbers(70 * THREADS)
 
     def plant(arrays: dict[str, Any]) -> None:
-        arrays["status"][32:63] = 1
-        arrays["ps_aggregates"][32:63] = xs[32 * THREADS:63 * THREADS].reshape(-1, THREADS).sum(1)
+        for tile in range(32, 63):
+            publishes(arrays, tile, 1, added(xs, tile * THREADS, (tile + 1) * THREADS))
 
     arrays = published(changed(kernel, change), 63, [len(xs), xs], plant, 1)
-    return bool(arrays["status"][63] == 1 and arrays["ps_aggregates"][63] == xs[32 * THREADS:64 * THREADS].sum())
+    return status_of(arrays, 63) == 1 and (sum_of(arrays, 63),) == added(xs, 32 * THREADS, 64 * THREADS)
 
 
 def prefix_of_a_tile_in_which_a_segment_starts(change: Callable[[str], str]) -> bool:
@@ -307,8 +333,8 @@ def prefix_of_a_tile_in_which_a_segment_starts(change: Callable[[str], str]) -> 
     m, length = 80, THREADS // 4 - 1    # with their ends two segments are a tile
     n = m * length
     arrays = published(changed(kernel, change), 34, [n, m, numbers(n), numbers(m), length], lambda arrays: None, 2,
-                       "segment_status")
-    return bool(arrays["segment_status"][34] == 2 and arrays["ps_segment_prefixes"][34] == 0)
+                       "segment_")
+    return bool(status_of(arrays, 34, "segment_") == 2 and arrays["ps_segment_prefixes"][34] == 0)
 
 
 def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> GpuProgram:
@@ -316,18 +342,14 @@ def changed(kernel: ir.Kernel, change: Callable[[str], str]) -> GpuProgram:
     return replace(built, text=change(built.text))
 
 
-@pytest.mark.parametrize("is_seen, published, nth", [
-    (own_aggregate, "status[tile], wrap_add(epoch, 1)", 0), (groups_aggregate, "status[tile], wrap_add(epoch, 1)", 1),
-    (prefix_of_a_tile_in_which_a_segment_starts, "segment_status[tile], wrap_add(epoch, 2)", 0)],
-    ids=["aggregate", "group", "segment"])
-def test_what_a_tile_knows_is_published_at_once(is_seen: Callable[[Callable[[str], str]], bool], published: str,
-                                                nth: int) -> None:
+@pytest.mark.parametrize("is_seen, published", [
+    (own_aggregate, "store_pair(&descriptors[2 * tile], wrap_add(epoch, 1), ps_total);"),
+    (own_functions, "store_release(&status[tile], wrap_add(epoch, 1));"),
+    (groups_aggregate, "store_pair(&descriptors[2 * tile], wrap_add(epoch, 1), ps_group);"),
+    (prefix_of_a_tile_in_which_a_segment_starts, "store_release(&segment_status[tile], wrap_add(epoch, 2));")],
+    ids=["aggregate", "several", "group", "segment"])
+def test_what_a_tile_knows_is_published_at_once(is_seen: Callable[[Callable[[str], str]], bool],
+                                                published: str) -> None:
     """And where it is not, that is seen."""
-    statement = f"store_release(&{published});"
-
-    def without(text: str) -> str:
-        parts = text.split(statement)
-        return statement.join(parts[:nth + 1]) + statement.join(parts[nth + 1:])
-
     assert is_seen(lambda text: text)
-    assert not is_seen(without)
+    assert not is_seen(lambda text: text.replace(published, "", 1))

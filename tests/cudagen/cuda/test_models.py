@@ -132,6 +132,9 @@ ACCESS = re.compile(r"(?P<call>\w+)\((?:\([^()]*\))?&(?P<passed>\w+)\[|"        
                     r"^ *(?P<stored>\w+)\[.*\] = |(?P<loaded>\w+)\[")
 
 
+STORES = ("store_release", "store_pair")
+
+
 def accesses(text: str, function: str, arrays: tuple[str, ...]) -> list[str]:
     """Those of the function to arrays whose names end so, in order: what is done, and of ordered stores which value."""
     body = re.search(rf"^extern \"C\" __global__[^\n]* void {function}\(.*?^}}", text, re.MULTILINE | re.DOTALL)
@@ -145,7 +148,7 @@ def accesses(text: str, function: str, arrays: tuple[str, ...]) -> list[str]:
             array = next((a for a in arrays if name == a or name.endswith(f"_{a}")), None)
             if array is None:
                 continue
-            value = re.search(r" (\d+)\)*;$", line) if access["call"] == "store_release" else None
+            value = re.search(r"wrap_add\(epoch, (\d+)\)", line) if access["call"] in STORES else None
             if access["stored"]:
                 found.append(f"{array} =")
             else:
@@ -177,7 +180,7 @@ def test_each_step_is_in_the_model(model: str) -> None:
 
 def test_a_text_that_differs_is_seen() -> None:
     """Accesses that are gone, turned round or new."""
-    text, function, arrays = text_of("scan"), "K_sweep", ("status", "aggregates")
+    text, function, arrays = text_of("partition"), "K_sweep", ("status", "aggregates")
     before = accesses(text, function, arrays)
     release = re.search(r"^ *store_release\(&status\[tile\].*\n", text, re.MULTILINE)
     assert release and len(before) > 5

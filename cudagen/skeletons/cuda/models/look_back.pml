@@ -5,10 +5,13 @@
    nothing is joined twice, or in another order. What sums are at first is garbage. Nobody fills anything:
    statuses are 0, as those of a device's first launch, or with -DKEPT what earlier launches have left, less than this
    launch's begin with; who draws the last ticket sets the counter back.
+   With -DARRAYS a tile has a status, and sums beside it; without, a descriptor, both at once: then an aggregate is gone
+   when the prefix is there. JOIN asserts that nobody misses it.
    With -DSEGMENTS lines of tiles begin anywhere: some tiles begin with a segment, in some the last segment begins.
 
    safe  -DTILES=6 -DAT_WORK=2
    safe  -DTILES=6 -DAT_WORK=3
+   safe  -DTILES=5 -DAT_WORK=2
    safe  -DTILES=8 -DAT_WORK=2 -DGROUP=4
    safe  -DTILES=6 -DAT_WORK=2 -DKEPT
    safe  -DTILES=4 -DAT_WORK=2 -DSEGMENTS
@@ -16,36 +19,71 @@
    safe  -DTILES=5 -DAT_WORK=2 -DSEGMENTS -DKEPT
    ends  -DTILES=4 -DAT_WORK=2
    ends  -DTILES=4 -DAT_WORK=2 -DSEGMENTS
+   safe  -DARRAYS -DTILES=6 -DAT_WORK=2
+   safe  -DARRAYS -DTILES=6 -DAT_WORK=3
+   safe  -DARRAYS -DTILES=5 -DAT_WORK=2
+   safe  -DARRAYS -DTILES=8 -DAT_WORK=2 -DGROUP=4
+   safe  -DARRAYS -DTILES=6 -DAT_WORK=2 -DKEPT
+   safe  -DARRAYS -DTILES=4 -DAT_WORK=2 -DSEGMENTS
+   safe  -DARRAYS -DTILES=4 -DAT_WORK=2 -DSEGMENTS -DKEPT
+   safe  -DARRAYS -DTILES=5 -DAT_WORK=2 -DSEGMENTS -DKEPT
+   ends  -DARRAYS -DTILES=4 -DAT_WORK=2
+   ends  -DARRAYS -DTILES=4 -DAT_WORK=2 -DSEGMENTS
 
-   mistake STATUS_FIRST     assertion    a tile publishes its status before its aggregate
-   mistake PREFIX_LATE      assertion    a tile publishes that it knows all before it before its prefix
-   mistake NO_ACQUIRE       assertion    values are loaded before the status that says they are there
+   mistake TORN_STORE       assertion    a descriptor is stored as two words, its status first
+   mistake TORN_STORE_LAST  assertion    a descriptor is stored as two words, its status last
+   mistake TORN_LOAD        assertion    a descriptor is loaded as two words, its status first
+   mistake TORN_LOAD_LAST   assertion    a descriptor is loaded as two words, its status last
+   mistake ALL_TELL         assertion    tiles that close no group put their prefix in the place of their aggregate
+   mistake LAST_SILENT      assertion    the last tile closes no group, and leaves its prefix nowhere: -DTILES=5
+   mistake STATUS_FIRST     assertion    a tile publishes its status before its sums: -DARRAYS
+   mistake NO_ACQUIRE       assertion    values are loaded before the status that says they are there: -DARRAYS
    mistake NO_EPOCH         assertion    a status of an earlier launch counts: -DKEPT
    mistake EPOCH_WRAPS      assertion    the numbers of launches have begun anew: -DKEPT
-   mistake KNOWN_KEPT       assertion    the lane found while polling counts, though a nearer one knows by now
+   mistake KNOWN_KEPT       assertion    the lane found while polling counts, though a nearer knows by now: -DARRAYS
    mistake NO_TICKETS       livelock     blocks have tiles in no order: all at work may wait for one that never begins
    mistake TICKET_KEPT      assertion    nobody sets the counter of tickets back: -DKEPT
    mistake LINE_FORGOTTEN   assertion    groups of other lines are looked at, too: -DSEGMENTS
 
-   text "scan", K_sweep, of tickets status aggregates prefixes:
+   text "scan", K_sweep, of tickets descriptors:
      a  atomicAdd tickets
      b  atomicExch tickets
+     m  store_pair descriptors 1
+     n  load_pair descriptors
+     o  store_pair descriptors 1
+     n  load_pair descriptors
+     p  store_pair descriptors 2
+     -  atomic_add_ordered tickets
+     -  atomicExch tickets
+
+   text "partition", K_sweep, of tickets status aggregates prefixes:
+     a  atomicAdd tickets
+     b  atomicExch tickets
+     c  aggregates =
      c  aggregates =
      d  store_release status 1
      e  load_relaxed status
      f  load_acquire status
      g  volatile prefixes
+     g  volatile prefixes
      h  volatile aggregates
+     h  volatile aggregates
+     i  aggregates =
      i  aggregates =
      j  store_release status 1
      e  load_relaxed status
      f  load_acquire status
      g  volatile prefixes
+     g  volatile prefixes
      h  volatile aggregates
+     h  volatile aggregates
+     k  prefixes =
      k  prefixes =
      l  store_release status 2
      -  atomic_add_ordered tickets
-     -  atomicExch tickets                                                                                */
+     -  atomicExch tickets
+     -  load prefixes
+     -  load prefixes                                                                                  */
 #ifndef GROUP
 #define GROUP 2
 #endif
@@ -60,11 +98,21 @@
 #else
 #define NOTHING 0
 #endif
+#ifdef ARRAYS
+#define LAST prefixes[TILES - 1]
+#else
+#define LAST values[TILES - 1]
+#endif
 #define AGGREGATE 1
 #define PREFIX 2
 #define GARBAGE 128                     /* what earlier launches have left of sums: the bit of no tile */
 
-byte status[TILES], aggregates[TILES], prefixes[TILES];
+byte status[TILES];
+#ifdef ARRAYS
+byte aggregates[TILES], prefixes[TILES];
+#else
+byte values[TILES];
+#endif
 byte tickets = 0, begun = 0, ended = 0; /* begun, ended: for the model alone */
 #ifdef SEGMENTS
 byte had[TILES];                            /* so many tiles before it has the tile's first segment */
@@ -73,6 +121,30 @@ bool begins[TILES];                         /* does the tile's last segment begi
 
 /* into = left and then right; a sum holds neighbouring tiles in order, so left's are all less than right's least */
 #define JOIN(into, left, right) assert((right) == 0 || (left) < ((right) & -(right))); into = (left) | (right)
+
+/* does the tile tell its prefix? */
+#if defined(ALL_TELL)
+#define TELLS true
+#elif defined(LAST_SILENT) || defined(SEGMENTS)
+#define TELLS closes
+#else
+#define TELLS (closes || tile == TILES - 1)
+#endif
+
+/* a tile publishes a sum, and says what it is */
+#ifdef ARRAYS
+#ifdef STATUS_FIRST
+#define TELL(array, what, sum) status[tile] = NOTHING + what; array[tile] = sum
+#else
+#define TELL(array, what, sum) array[tile] = sum; status[tile] = NOTHING + what
+#endif
+#elif defined(TORN_STORE)
+#define TELL(array, what, sum) status[tile] = NOTHING + what; values[tile] = sum
+#elif defined(TORN_STORE_LAST)
+#define TELL(array, what, sum) values[tile] = sum; status[tile] = NOTHING + what
+#else
+#define TELL(array, what, sum) d_step { status[tile] = NOTHING + what; values[tile] = sum }
+#endif
 
 #define TURN (up -> lane : GROUP - 1 - lane)
 
@@ -104,7 +176,17 @@ inline look(nearest_tile, step, first_tile) {
      do
      :: lane < GROUP ->
           if
-          :: found[TURN] != PREFIX -> found[TURN] = PUBLISHED(status[nearest_tile - TURN * step])   /* e */
+          :: found[TURN] != PREFIX ->
+               at = nearest_tile - TURN * step;
+#ifdef ARRAYS
+               found[TURN] = PUBLISHED(status[at])                                  /* e */
+#elif defined(TORN_LOAD)
+               found[TURN] = PUBLISHED(status[at]); seen[TURN] = values[at]
+#elif defined(TORN_LOAD_LAST)
+               seen[TURN] = values[at]; found[TURN] = PUBLISHED(status[at])
+#else
+               d_step { found[TURN] = PUBLISHED(status[at]); seen[TURN] = values[at] } /* n */
+#endif
           :: else
           fi;
           lane++
@@ -119,7 +201,7 @@ inline look(nearest_tile, step, first_tile) {
      }
      if :: waits -> skip :: else -> break fi
   od;
-#ifndef NO_ACQUIRE
+#if defined(ARRAYS) && !defined(NO_ACQUIRE)
   do                                                                    /* f */
   :: lane < GROUP ->
        if
@@ -146,8 +228,10 @@ inline look(nearest_tile, step, first_tile) {
          :: there[lane] ->
 #ifdef NO_ACQUIRE
               value = (found[lane] == PREFIX -> early_p[lane] : early_a[lane]);
-#else
+#elif defined(ARRAYS)
               value = (found[lane] == PREFIX -> prefixes[at] : aggregates[at]); /* g h */
+#else
+              value = seen[lane];
 #endif
               assert(found[lane] != 0 && value != 0);
               JOIN(here, here, value)
@@ -156,7 +240,15 @@ inline look(nearest_tile, step, first_tile) {
     :: else -> break
     od;
     at = 0; lane = 0; value = 0; known = 0; up = false;
-    do :: lane < GROUP -> found[lane] = 0; there[lane] = false; lane++ :: else -> break od;
+    do
+    :: lane < GROUP ->
+         found[lane] = 0; there[lane] = false;
+#ifndef ARRAYS
+         seen[lane] = 0;
+#endif
+         lane++
+    :: else -> break
+    od;
     lane = 0
   }
 }
@@ -164,6 +256,9 @@ inline look(nearest_tile, step, first_tile) {
 proctype block() {
   byte tile, place, first, lane, known, nearest, here, within, group, before, through, value;
   byte found[GROUP];
+#ifndef ARRAYS
+  byte seen[GROUP];
+#endif
   bool there[GROUP];
   bool waits, closes, knows, up;
   short start, at;
@@ -196,25 +291,17 @@ proctype block() {
        place = (tile - first) % GROUP; start = tile - place; closes = (place == GROUP - 1)
      }
      if
-     :: !closes && !knows ->
-#ifdef STATUS_FIRST
-          status[tile] = NOTHING + AGGREGATE; aggregates[tile] = 1 << tile
-#else
-          aggregates[tile] = 1 << tile;                                 /* c */
-          status[tile] = NOTHING + AGGREGATE                            /* d */
-#endif
+     :: !closes && !knows -> TELL(aggregates, AGGREGATE, 1 << tile)     /* c d m */
      :: else
      fi;
      if
-     :: knows -> prefixes[tile] = 1 << tile; status[tile] = NOTHING + PREFIX
+     :: knows -> TELL(prefixes, PREFIX, 1 << tile)
      :: else
      fi;
      look(tile - 1, 1, start);
      d_step { within = here; group = 0; if :: knows -> skip :: else -> JOIN(group, within, 1 << tile) fi }
      if
-     :: closes && !knows ->
-          aggregates[tile] = group;                                     /* i */
-          status[tile] = NOTHING + AGGREGATE                            /* j */
+     :: closes && !knows -> TELL(aggregates, AGGREGATE, group)          /* i j o */
      :: else
      fi;
      before = 0;
@@ -234,13 +321,9 @@ proctype block() {
      :: else
      fi;
      if
-     :: !knows ->
+     :: !knows && TELLS ->
           d_step { JOIN(through, before, group) }
-#ifdef PREFIX_LATE
-          if :: closes -> status[tile] = NOTHING + PREFIX :: else fi;
-#endif
-          prefixes[tile] = through;                                     /* k */
-          if :: closes -> status[tile] = NOTHING + PREFIX :: else fi    /* l */
+          TELL(prefixes, PREFIX, through)                               /* k l p */
      :: else
      fi;
      atomic {
@@ -268,7 +351,11 @@ init {
 #ifdef KEPT
          if :: status[i] = 0 :: status[i] = PREFIX fi;                  /* of epoch 0 */
 #endif
+#ifdef ARRAYS
          aggregates[i] = GARBAGE; prefixes[i] = GARBAGE;
+#else
+         values[i] = GARBAGE;
+#endif
 #ifdef SEGMENTS
          if
          :: i > 0 -> had[i] = i - b                                     /* the first segment goes on, and may end here */
@@ -289,7 +376,7 @@ init {
   assert(tickets == 0);
 #endif
 #ifndef SEGMENTS
-  assert(prefixes[TILES - 1] == (1 << TILES) - 1)                               /* what the end of the walk reads */
+  assert(LAST == (1 << TILES) - 1)                                      /* what the end of the walk reads */
 #endif
 }
 
