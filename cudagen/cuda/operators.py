@@ -175,6 +175,7 @@ def at_once(head: str, whole: str, words: str, operands: str, host: str, before:
              *([f"  {after}"] if after else []), "#else", f"  {host}", "#endif"]
     return "\n".join([f"static __device__ __forceinline__ {head} {{", *lines, "}"])
 
+
 # In an order in which each comes after those it calls.
 HELPERS: dict[str, str] = {
     "load_acquire": ordered("long long load_acquire(const long long *place)", "ld.acquire.gpu.global.s64 %0, [%1];",

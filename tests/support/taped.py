@@ -164,7 +164,7 @@ static void store_pair_plain(long long *place, long long first, long long second
 }
 static void store_pair_apart(long long *place, long long first, long long second) {
   __atomic_store_n(place, first, __ATOMIC_RELAXED);
-  linger();
+  usleep(1000000);                      // till blocks have begun that look there
   __atomic_store_n(place + 1, second, __ATOMIC_RELAXED);
 }
 """

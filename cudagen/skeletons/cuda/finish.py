@@ -26,7 +26,6 @@ from nessie.cudagen.skeletons.cuda.blocks import (
     reduce_block,
     stop_if_failed,
 )
-from nessie.cudagen.skeletons.cuda.look_back import publishing
 from nessie.cudagen.skeletons.elements import Sweep, rank_of
 from nessie.cudagen.skeletons.finals import final_values
 from nessie.cudagen.skeletons.kernel import (
@@ -42,6 +41,8 @@ from nessie.cudagen.skeletons.kernel import (
 from nessie.cudagen.skeletons.states import State, assign, held
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.selection import selection
+
+ALL = "all"                     # ends the names of buffers for what the tiles of a walk come to
 
 
 def ends_walk(kernel: Kernel, settled: set[str]) -> bool:
@@ -124,7 +125,7 @@ def finish(kernel: Kernel, code: Code, blocks: loops.Exp) -> None:
             code.record_failures()
             code.add(loops.Barrier())
     with code.block() as first:
-        through_last(kernel, code, [(state, sweep.variables[state.name]) for state in ended], "", many)
+        through_last(code, [(state, sweep.variables[state.name]) for state in ended], "", many)
         for step in kernel.walk.steps:
             final_values(kernel, sweep, step, sweep.now)
             last_elements(kernel, code, sweep, step)
@@ -162,13 +163,11 @@ def totals_of(kernel: Kernel) -> list[State]:
     return [state for state in kernel.states.values() if state.kind == "total"]
 
 
-def through_last(kernel: Kernel, code: Code, carries: list[tuple[State, tuple[str, ...]]], prefix: str,
-                 tiles: loops.Exp) -> None:
+def through_last(code: Code, carries: list[tuple[State, tuple[str, ...]]], prefix: str, tiles: loops.Exp) -> None:
     """The variables become what carries come to after the last tile, if there is one."""
-    way = publishing([state for state in kernel.carries if not state.restarts], prefix)
     with code.block() as walked:
         for state, names in carries:
-            assign(code, names, way.through(code, state, op("-", tiles, integer(1))))
+            assign(code, names, held(code, state, prefix + ALL, integer(0)))
     if walked:
         code.add(loops.If(op(">", tiles, integer(0)), tuple(walked)))
 

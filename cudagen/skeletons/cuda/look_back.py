@@ -18,8 +18,9 @@ How a tile publishes depends on what is carried (`publishing`):
     Descriptors     one component: a status and its value in 16 bytes, stored and loaded at once, ordering nothing else
     Arrays          more: a status, which a store releases when they are there, and they, beside it
 
-Nobody needs a tile's aggregate any more once its prefix is there, which takes the place of it in a descriptor: who
-closes a group publishes it, and the last tile of all, behind which there is nobody, for the end of the walk.
+Nobody needs a tile's aggregate any more once its prefix is there, which takes the place of it in a descriptor. Only who
+closes a group publishes a prefix. What all tiles come to the last one stores where the end of the walk looks (`ALL`),
+which an ordered atomic operation orders.
 
 What it costs, reckoned, not measured: a look at descriptors takes one trip to memory of some 600 cycles once they are
 there. One at arrays polls without order, as each load that acquires empties the first-level cache; then it acquires and
@@ -40,6 +41,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import EPOCH, PAIR, TICKETS, Buffer
 from nessie.cudagen.skeletons.cuda.blocks import (
     AFTER_FAILURE,
+    BLOCKS,
     DRAWN,
     LANE,
     THREAD,
@@ -48,9 +50,10 @@ from nessie.cudagen.skeletons.cuda.blocks import (
     first_thread,
     has_stopped,
 )
+from nessie.cudagen.skeletons.cuda.finish import ALL, wanted_at_end
 from nessie.cudagen.skeletons.cuda.sums import Sums, append, chain_lanes, component_wise, join_lanes, joined, sums
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
-from nessie.cudagen.skeletons.states import State, held, keep
+from nessie.cudagen.skeletons.states import State, keep
 
 GROUP = WARP                                        # tiles; a power of two, and a warp's lanes at most
 AGGREGATE, PREFIX = integer(1), integer(2)          # what of a tile is published, after the epoch; nothing: no more
@@ -65,6 +68,19 @@ class Line:
     first: loops.Exp
     place: loops.Exp
     begins: loops.Exp | None = None
+
+
+def published_buffers(kernel: Kernel, states: Collection[State], prefix: str, tiles: loops.Exp) -> tuple[Buffer, ...]:
+    """The buffers in which tiles leave what they and all tiles before them come to."""
+    buffers = publishing(states, prefix).buffers(tiles)
+    for state in read_at_end(kernel, states):
+        buffers += state_buffers(state, prefix + ALL, integer(1))
+    return buffers
+
+
+def read_at_end(kernel: Kernel, states: Collection[State]) -> list[State]:
+    wanted = wanted_at_end(kernel)
+    return [state for state in states if state.name in wanted]
 
 
 def ticket(code: Code, tiles: loops.Exp) -> loops.Exp:
@@ -113,9 +129,12 @@ def look_back(kernel: Kernel, code: Code, total: Sums, line: Line, prefix: str) 
     unknown = op("==", nearest, op("lshift", integer(1), place))           # the group's tiles do not know all before
     code.statements += groups if knows is None else [loops.If(unknown, tuple(groups))]
     through = joined(kernel, code, before, group, "through")
-    is_last = op("==", op("+", tile, integer(1)), loops.Name("gridDim"))
-    with first_thread_if(code, closes if knows is not None else op("or", closes, is_last), looks):
+    with first_thread_if(code, closes, looks):
         way.tell(code, tile, through, PREFIX)
+    if ended := read_at_end(kernel, total.states):
+        with first_thread_if(code, op("==", op("+", tile, integer(1)), BLOCKS)):
+            for state in ended:
+                keep(code, state, prefix + ALL, integer(0), through.values(state))
     return joined(kernel, code, before, within, "earlier")
 
 
@@ -168,6 +187,11 @@ class Descriptors:
     def type(self) -> str:
         return self.states[0].monoid.types[0]
 
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Of a tile's status, of where its aggregate stands, and its prefix."""
+        return f"{self.prefix}descriptors[2 * tile]", "beside it", "there"
+
     def array(self, code: Code) -> str:
         return code.array(f"{self.prefix}descriptors", "int", writable=True)
 
@@ -198,16 +222,17 @@ class Descriptors:
     def values(self, code: Code, at: loops.Exp, found: str, seen: str) -> Iterator[Taken]:
         yield None, lambda: component_wise(Sums(self.states, {}), lambda state, c: seen)
 
-    def through(self, code: Code, state: State, tile: loops.Exp) -> tuple[Value, ...]:
-        _, value = self.load(code, tile)
-        return (Value(value, self.type),)
-
 
 @dataclass(frozen=True)
 class Arrays:
     """Carries with any components."""
     states: tuple[State, ...]
     prefix: str
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        status, one, all_ = [f"{self.prefix}{use}[tile]" for use in ("status", "aggregates", "prefixes")]
+        return status, f"in {one}", f"in {all_}"
 
     def status(self, code: Code) -> str:
         return code.array(f"{self.prefix}status", "int", writable=True)
@@ -253,9 +278,6 @@ class Arrays:
 
         return component_wise(Sums(self.states, {}),
                               lambda state, c: element(state.buffers(use)[c], state.monoid.types[c]))
-
-    def through(self, code: Code, state: State, tile: loops.Exp) -> tuple[Value, ...]:
-        return held(code, state, self.use(PREFIX), tile)
 
 
 Publishing = Descriptors | Arrays

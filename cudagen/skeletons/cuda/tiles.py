@@ -16,6 +16,7 @@ A SEG_REDUCE is a carry that restarts with each segment: its result is known at 
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import fill
 
 from nessie.cudagen.kernels.code import Code, Value, integer, op
 from nessie.cudagen.kernels.walk import ROOT, Walk
@@ -27,7 +28,7 @@ from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, last_block, through_last, totals_of
-from nessie.cudagen.skeletons.cuda.look_back import publishing, ticket
+from nessie.cudagen.skeletons.cuda.look_back import published_buffers, publishing, ticket
 from nessie.cudagen.skeletons.cuda.runs import Run, Runs, Tile, begins_within, ends_of, run_of, tile_of
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Aside, Sums, Variable, append, sums
@@ -47,17 +48,9 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS
 
 ABOUT = "All elements, in tiles of a block each, of which each thread has neighbouring items."
-IN_ORDER = """
-What comes before a tile it learns from the tiles before it, while they may be at work: status[tile] is no more
-than the epoch at first, 1 more when what the tile comes to stands in aggregates[tile], 2 more when what all
-tiles up to it come to stands in prefixes[tile]."""
-IN_SEGMENTS = """
-What comes before a tile in its first segment it learns from the tiles before it, while they may be at work:
-segment_status[tile] is no more than the epoch at first, 1 more when what the tile has of its last segment
-stands in segment_aggregates[tile], 2 more when what all tiles up to it have of that stands in
-segment_prefixes[tile]."""
 ITEMS = """
 Items: the elements in order and, after the elements of each segment, its end."""
+WIDE = 110                      # characters of a line
 COUNTING = "counting_"                              # begins the names of what the launch that only counts publishes
 ABOUT_COUNT = """\
 How many elements survive, which elements of this kernel read: the sweep's walk for that alone. The block that ends
@@ -88,14 +81,25 @@ def sweep_tiles(kernel: Kernel, runs: Runs, buffers: tuple[Buffer, ...], ends: b
     room = op("max", tiles, integer(1))
     buffers += keep_parts(kernel, sweep, totals_of(kernel), tile, room)
     about = ABOUT
-    for prefix, restarts, told in (("", False, IN_ORDER), (SEGMENTS, True, IN_SEGMENTS)):
-        if published := [state for state in carries if state.restarts == restarts]:
-            buffers += publishing(published, prefix).buffers(room)
-            about += told
+    for prefix in ("", SEGMENTS):
+        if published := [state for state in carries if state.restarts == (prefix == SEGMENTS)]:
+            buffers += published_buffers(kernel, published, prefix, room)
+            about += f"\n{about_tiles(published, prefix)}"
     about += ITEMS if kernel.walk.segmented else ""
     launched, more = finish_walk(kernel, code, tiles) if ends else (tiles, "")
     launch(kernel, "sweep", code, launched, buffers, numbered=bool(carries), about=about + more)
     return tiles
+
+
+def about_tiles(published: list[State], prefix: str) -> str:
+    """How a tile learns what comes before it."""
+    status, one, all_ = publishing(published, prefix).names
+    where, has, have = "", "comes to", "come to"
+    if prefix == SEGMENTS:
+        where, has, have = " in its first segment", "has of its last segment", "have of that"
+    return fill(f"What comes before a tile{where} it learns from the tiles before it, while they may be at work: "
+                f"{status} is no more than the epoch at first, 1 more when what the tile {has} stands {one}, 2 more "
+                f"when what all tiles up to it {have} stands {all_}.", WIDE)
 
 
 def count_tiles(kernel: Kernel, runs: Runs) -> None:
@@ -109,7 +113,7 @@ def count_tiles(kernel: Kernel, runs: Runs) -> None:
     with code.block() as last:
         counted(kernel, code, tiles)
     last_block(kernel, code, launched, last, together=False)
-    buffers = publishing(own.states, COUNTING).buffers(launched)
+    buffers = published_buffers(kernel, own.states, COUNTING, launched)
     launch(kernel, "count", code, launched, buffers, numbered=True, about=ABOUT_COUNT)
 
 
@@ -118,8 +122,7 @@ def counted(kernel: Kernel, code: Code, tiles: loops.Exp) -> None:
     ranks = {name: kernel.states[rank_of(step, side)] for step in kernel.walk.steps
              for side, name in enumerate(step.bind.names[:2]) if name in counts(kernel.walk) and name != "_"}
     now = {name: declare(code, kernel.tables, state) for name, state in ranks.items()}
-    through_last(kernel, code, [(state, now[name]) for name, state in ranks.items()], COUNTING,
-                 blocks_here(code, tiles))
+    through_last(code, [(state, now[name]) for name, state in ranks.items()], COUNTING, blocks_here(code, tiles))
     for name, state in ranks.items():
         (count,) = current(state, now[name])
         to_cell(kernel, code, name, count)

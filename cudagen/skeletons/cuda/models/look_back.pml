@@ -6,7 +6,7 @@
    statuses are 0, as those of a device's first launch, or with -DKEPT what earlier launches have left, less than this
    launch's begin with; who draws the last ticket sets the counter back.
    With -DARRAYS a tile has a status, and sums beside it; without, a descriptor, both at once: then an aggregate is gone
-   when the prefix is there. JOIN asserts that nobody misses it.
+   when the prefix is there. JOIN asserts that nobody misses it. The last tile stores what all come to, for the end.
    With -DSEGMENTS lines of tiles begin anywhere: some tiles begin with a segment, in some the last segment begins.
 
    safe  -DTILES=6 -DAT_WORK=2
@@ -35,7 +35,6 @@
    mistake TORN_LOAD        assertion    a descriptor is loaded as two words, its status first
    mistake TORN_LOAD_LAST   assertion    a descriptor is loaded as two words, its status last
    mistake ALL_TELL         assertion    tiles that close no group put their prefix in the place of their aggregate
-   mistake LAST_SILENT      assertion    the last tile closes no group, and leaves its prefix nowhere: -DTILES=5
    mistake STATUS_FIRST     assertion    a tile publishes its status before its sums: -DARRAYS
    mistake NO_ACQUIRE       assertion    values are loaded before the status that says they are there: -DARRAYS
    mistake NO_EPOCH         assertion    a status of an earlier launch counts: -DKEPT
@@ -56,7 +55,7 @@
      -  atomic_add_ordered tickets
      -  atomicExch tickets
 
-   text "partition", K_sweep, of tickets status aggregates prefixes:
+   text "partition", K_sweep, of tickets status aggregates prefixes all:
      a  atomicAdd tickets
      b  atomicExch tickets
      c  aggregates =
@@ -80,10 +79,12 @@
      k  prefixes =
      k  prefixes =
      l  store_release status 2
+     q  all =
+     q  all =
      -  atomic_add_ordered tickets
      -  atomicExch tickets
-     -  load prefixes
-     -  load prefixes                                                                                  */
+     -  load all
+     -  load all                                                                                       */
 #ifndef GROUP
 #define GROUP 2
 #endif
@@ -98,11 +99,6 @@
 #else
 #define NOTHING 0
 #endif
-#ifdef ARRAYS
-#define LAST prefixes[TILES - 1]
-#else
-#define LAST values[TILES - 1]
-#endif
 #define AGGREGATE 1
 #define PREFIX 2
 #define GARBAGE 128                     /* what earlier launches have left of sums: the bit of no tile */
@@ -113,6 +109,7 @@ byte aggregates[TILES], prefixes[TILES];
 #else
 byte values[TILES];
 #endif
+byte all_come_to = 0;
 byte tickets = 0, begun = 0, ended = 0; /* begun, ended: for the model alone */
 #ifdef SEGMENTS
 byte had[TILES];                            /* so many tiles before it has the tile's first segment */
@@ -123,12 +120,10 @@ bool begins[TILES];                         /* does the tile's last segment begi
 #define JOIN(into, left, right) assert((right) == 0 || (left) < ((right) & -(right))); into = (left) | (right)
 
 /* does the tile tell its prefix? */
-#if defined(ALL_TELL)
+#ifdef ALL_TELL
 #define TELLS true
-#elif defined(LAST_SILENT) || defined(SEGMENTS)
-#define TELLS closes
 #else
-#define TELLS (closes || tile == TILES - 1)
+#define TELLS closes
 #endif
 
 /* a tile publishes a sum, and says what it is */
@@ -321,9 +316,16 @@ proctype block() {
      :: else
      fi;
      if
-     :: !knows && TELLS ->
+     :: !knows ->
           d_step { JOIN(through, before, group) }
-          TELL(prefixes, PREFIX, through)                               /* k l p */
+          if
+          :: TELLS -> TELL(prefixes, PREFIX, through)                   /* k l p */
+          :: else
+          fi;
+          if
+          :: tile == TILES - 1 -> all_come_to = through                 /* q */
+          :: else
+          fi
      :: else
      fi;
      atomic {
@@ -376,7 +378,7 @@ init {
   assert(tickets == 0);
 #endif
 #ifndef SEGMENTS
-  assert(LAST == (1 << TILES) - 1)                                      /* what the end of the walk reads */
+  assert(all_come_to == (1 << TILES) - 1)                               /* what the end of the walk reads */
 #endif
 }
 
