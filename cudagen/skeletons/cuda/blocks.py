@@ -82,30 +82,40 @@ class Known:
 def last_by_halves(code: Code, most: loops.Exp, item: loops.Exp, items: loops.Exp,
                    key: Callable[[loops.Exp], loops.Exp]) -> loops.Exp:
     """The last number in 0..most whose key, which lies in memory, is no greater than the item, as that of 0 is: keys
-    grow, up to `items`. Each half of a warp looks for one. In a round it looks at PROBES whole sectors of keys: two
-    where the item was if keys grew evenly between those that are known, and two further off; or, after a round that
-    left more than an eighth, and where few are left, at sectors that are equally far apart. Then halves tell each other
-    what they know, so that they look at the same sectors as long as they can. More of them would be more to load than
-    they save rounds."""
+    grow, up to `items`. Each half of a warp looks for one, the first for that of the lesser item. In a round it looks
+    at whole sectors of keys: two where the item was if keys grew evenly between those that are known, and one further
+    off, below for the first half, above for the second; or, after a round that left more than an eighth, and where few
+    are left, at PROBES sectors that are equally far apart. Then halves tell each other what they know, so that they
+    look at the same sectors as long as they can. More of them would be more to load than they save rounds."""
     begins = {"low": integer(0), "high": most, "below": integer(0), "above": op("+", items, integer(1))}
     known = Known(**{hint: loops.Name(code.var(hint, "int", first)) for hint, first in begins.items()})
     slow, looks = [loops.Name(code.var(hint, "bool", loops.Const(value, "bool")))
                    for hint, value in (("slow", False), ("looks", True))]
     with code.block() as body:
         width = code.let_int("width", op("-", known.high, known.low))
-        near = code.var("first", "int", evenly(known, width))
+        probed = code.var("probed", "int", number_in(evenly(known, width)))
         with code.block() as guess:
-            code.add(loops.Set(near, guessed(code, known, width, item)))
+            code.add(loops.Set(probed, guessed(code, known, width, item)))
         few = op("<", width, integer(PROBES * SECTOR))
         code.add(loops.If(op("not", op("or", slow, few)), tuple(guess)))
-        probed = op("+", op("and", loops.Name(near), integer(-SECTOR)), op("and", LANE, integer(SECTOR - 1)))
-        narrow(code, known, code.var("probed", "int", op("select", looks, probed, known.low)), item,
+        code.add(loops.Set(probed, op("select", looks, loops.Name(probed), known.low)))
+        narrow(code, known, probed, item,
                lambda number: key(op("max", known.low, op("min", number, known.high))))
         learn_from_other(code, known, item)
         code.add(loops.Set(slow.name, op("<", width, op("*", op("-", known.high, known.low), integer(8)))))
         code.add(loops.Set(looks.name, op("<", known.low, known.high)))
     code.add(loops.While(op("/=", loops.Vote(looks.name), integer(0)), tuple(body)))
     return known.low
+
+
+def sector_of(number: loops.Exp) -> loops.Exp:
+    """The first number in the sector of this one."""
+    return op("and", number, integer(-SECTOR))
+
+
+def number_in(number: loops.Exp) -> loops.Exp:
+    """The lane's number in the sector of this one."""
+    return op("+", sector_of(number), op("and", LANE, integer(SECTOR - 1)))
 
 
 def evenly(known: Known, width: loops.Exp) -> loops.Exp:
@@ -115,15 +125,20 @@ def evenly(known: Known, width: loops.Exp) -> loops.Exp:
 
 
 def guessed(code: Code, known: Known, width: loops.Exp, item: loops.Exp) -> loops.Exp:
-    """The same, of those near where the item was if keys grew evenly."""
+    """The lane's number, of sectors near where the item was if keys grew evenly. Lanes do as their neighbours where the
+    other half looks at a sector that does as well."""
     share = op("/", op("float", op("-", item, known.below)), op("float", op("-", known.above, known.below)))
     there = op("+", known.low, op("trunc", op("*", share, op("float", width))))
     guess = code.let_int("guess", op("max", op("+", known.low, integer(1)), op("min", there, known.high)))
-    far = code.let_int("far", op("+", op("rshift", width, integer(4)), integer(2 * SECTOR)))     # not a sector twice
-    near = op("-", op("*", PROBE, integer(SECTOR)), integer(SECTOR * (PROBES - 1) // 2))
+    far = code.let_int("far", op("+", op("/", width, integer(12)), integer(2 * SECTOR)))           # not a sector twice
+    aside = SECTOR * (PROBES - 1) // 2 - SECTOR                      # of the first sector that is near
+    near = op("-", op("*", PROBE, integer(SECTOR)), integer(aside + SECTOR))
     ends = op("select", op("==", PROBE, integer(0)), op("-", integer(0), far), far)
     inner = op("and", op("<", integer(0), PROBE), op("<", PROBE, integer(PROBES - 1)))
-    return op("+", guess, op("select", inner, near, ends))
+    number = code.let_int("number", number_in(op("+", guess, op("select", inner, near, ends))))
+    least = sector_of(op("-", guess, integer(aside)))
+    most = op("+", sector_of(op("+", guess, integer(aside))), integer(SECTOR - 1))
+    return op("select", op("<", LANE, integer(HALF)), op("min", number, most), op("max", number, least))
 
 
 def narrow(code: Code, known: Known, probed: str, item: loops.Exp, key: Callable[[loops.Exp], loops.Exp]) -> None:

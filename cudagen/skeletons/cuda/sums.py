@@ -218,18 +218,15 @@ class Relay:
         one goes on."""
         seen = dict[str, str]()
         for batch in self.batches:
-            self.tell(code, batch)
-            self.look(code, batch, distance, seen)
-            code.add(loops.Barrier())
+            self.exchange(code, batch, distance, seen)
         return self.found(seen)
 
     def last(self, code: Code) -> Callable[[], Sums]:
-        """Those of the thread before this one. Threads tell nothing any more, so that they may look late."""
+        """Loads those of the thread before this one, after a barrier. Threads tell nothing any more, so that they may
+        look late."""
         seen, (*full, rest) = dict[str, str](), self.batches
         for batch in full:
-            self.tell(code, batch)
-            self.look(code, batch, integer(1), seen)
-            code.add(loops.Barrier())
+            self.exchange(code, batch, integer(1), seen)
         self.tell(code, rest)
 
         def load() -> Sums:
@@ -238,10 +235,15 @@ class Relay:
 
         return load
 
+    def exchange(self, code: Code, batch: Batch, distance: loops.Exp, seen: dict[str, str]) -> None:
+        self.tell(code, batch)
+        code.add(loops.Barrier())
+        self.look(code, batch, distance, seen)
+        code.add(loops.Barrier())
+
     def tell(self, code: Code, batch: Batch) -> None:
         for place, (name, type_) in batch:
             code.add(loops.Store(self.arrays[type_, place], THREAD, loops.Name(name)))
-        code.add(loops.Barrier())
 
     def look(self, code: Code, batch: Batch, distance: loops.Exp, seen: dict[str, str]) -> None:
         at = code.let_int("at", op("max", op("-", THREAD, distance), integer(0)))
