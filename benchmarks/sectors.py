@@ -6,7 +6,8 @@ Arguments lie on the device, and what is counted is the second run. `moved/asked
 memory, but for arrays that are read where data says; `kernel` the same of the kernel that has most, of those that ask
 for a twentieth of it or more; `ways` are those of a request to shared memory, of all and of the access that has most,
 of those with a twentieth of a kernel's; accesses by statements that differ only in numbers count as one;
-`loads` are bytes that loads ask for, for each byte of the arguments. `--save` keeps the rows of other programs.
+`loads` are bytes that are loaded of what kernels are given, for each byte of the arguments. Below the programs stands
+what was asked of them, and the greatest that was found. `--save` keeps the rows of other programs.
 """
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ SEED = 1
 WIDTH = 1024                    # of a matrix
 TOLD = 0.05                     # of the bytes that all ask for, and of a kernel's turns in shared memory
 SUMS, SCANS = "{sum(r) : r in m}", "{plus_scan(r) : r in m}"
+WALKS = ("scan", "filter", "sums, rows", "scans, rows")
 TITLES = ("program", "n", "moved/asked", "kernel", "ways", "most", "loads", "launches", "fills", "reads")
 
 
@@ -102,6 +104,29 @@ PROGRAMS = (
     main_of("xs", "[float]", "sort(xs)", "sort", column))
 
 
+@dataclass(frozen=True)
+class Bound:
+    """No more than this of that column is asked of the programs whose names begin so; of all but sorts, where none is
+    named."""
+    what: str
+    column: str
+    most: float
+    programs: tuple[str, ...] = ()
+
+    def of(self, name: str) -> bool:
+        return name.startswith(self.programs) if self.programs else name != "sort"
+
+
+BOUNDS = (
+    Bound("bytes moved for each asked for", "kernel", 1.15),
+    Bound("ways of any access", "most", 2, ("",)),
+    Bound("loads of each byte of the input", "loads", 1.1, WALKS),
+    Bound("launches of a sort", "launches", 12, ("sort",)),
+    Bound("fills of a sort", "fills", 2, ("sort",)),
+    Bound("launches", "launches", 1, ("map", *WALKS)),
+    Bound("fills after the first run", "fills", 0, ("map", *WALKS)))
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("names", nargs="*", metavar="NAME", help="; ".join(p.name for p in PROGRAMS))
@@ -114,20 +139,33 @@ def main() -> None:
             kept[program.name] = run_deep(partial(counted, program, given.size))
             print("  ".join(kept[program.name]), flush=True)
             if given.save:
-                given.save.write_text(table([kept[p.name] for p in PROGRAMS if p.name in kept]), "utf-8")
+                found = [kept[p.name] for p in PROGRAMS if p.name in kept]
+                given.save.write_text(f"{table([TITLES, *found])}\n{table(asked(found))}", "utf-8")
+    if len(kept) == len(PROGRAMS):
+        print(f"\n{table(asked([*kept.values()]))}", end="")
 
 
 def saved(path: Path) -> dict[str, list[str]]:
-    """The rows of the table there."""
-    lines = path.read_text("utf-8").splitlines()[1:] if path.exists() else []
+    """The rows of the programs in the table there."""
+    lines = path.read_text("utf-8").partition("\n\n")[0].splitlines()[1:] if path.exists() else []
     found = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
     return {row[0]: row for row in found}
 
 
-def table(found: list[list[str]], titles: Sequence[str] = TITLES) -> str:
-    every = [list(titles), *found]
-    widths = [max(map(len, of)) for of in zip(*every, strict=True)]
-    return "".join("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + "\n" for row in every)
+def table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, of)) for of in zip(*rows, strict=True)]
+    return "".join("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + "\n" for row in rows)
+
+
+def asked(found: list[list[str]]) -> list[tuple[str, ...]]:
+    """A row for each bound: what is more is told of each program."""
+    rows: list[tuple[str, ...]] = [("asked", "at most", "found", "more")]
+    for bound in BOUNDS:
+        values = {row[0]: row[TITLES.index(bound.column)] for row in found if bound.of(row[0])}
+        more = [f"{name}: {value}" for name, value in values.items() if float(value) > bound.most]
+        if values:
+            rows.append((bound.what, f"{bound.most}", max(values.values(), key=float), ", ".join(more) or "none"))
+    return rows
 
 
 def counted(program: Program, size: int) -> list[str]:
@@ -150,10 +188,12 @@ def counted(program: Program, size: int) -> list[str]:
     most = [mean(of) for of in alike(shared)
             if sum(a.ways for a in of) >= TOLD * sum(a.ways for a in shared if a.launched == of[0].launched)]
     bytes_ = sum(map(held, arguments))
+    given = {of.name for plan in built.plans for of in plan.inputs}
+    loaded = sum(a.asked for a in streamed if a.point.kind == "load" and a.point.array in given)
     calls = [sum(n for (_, what), n in driver.calls.items() if what == of) for of in ("launches", "fills", "reads")]
     return [program.name, f"{size:,}", *map("{:.2f}".format, (moved(streamed), max(ratios))),
             f"{mean(shared):.1f}", f"{max(most, default=0):.1f}",
-            f"{sum(a.asked for a in streamed if a.point.kind == 'load') / bytes_:.2f}", *map(str, calls)]
+            f"{loaded / bytes_:.2f}", *map(str, calls)]
 
 
 def held(value: Any) -> int:
