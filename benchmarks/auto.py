@@ -101,7 +101,7 @@ def main() -> None:
     told = f"geometric mean of the regrets: {means[0]:.2f} of assumed sizes, {means[1]:.2f} of given ones\n"
     print(told, end="")
     if given.save:
-        given.save.write_text(table(rows, TITLES) + told, "utf-8")
+        given.save.write_text(table([TITLES, *rows]) + told, "utf-8")
 
 
 def measured(program: Program) -> tuple[list[str], tuple[float, float]]:

@@ -12,7 +12,6 @@ nothing then.
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -200,13 +199,12 @@ class PreparedPhase:
 
 class GpuLauncher(Launcher):
     """Words are what parameters hold, numbers of Python's; an array's is its address. `zeroed`: the buffers, of all
-    phases, that are 0 at first and no results: they are taken, and filled, at once. `kept`: the kept ones, by
-    the words of an entry."""
+    phases, that are 0 at first and no results: they are taken, and filled, at once. `kept`: the kept ones."""
 
     def __init__(self, plan: Plan, formats: Mapping[str, str], failing: frozenset[str],
                  alone: Launcher | None = None) -> None:
         super().__init__(plan, alone)
-        self.zeroed, self.kept = list[Taken](), defaultdict[int, list[Taken]](list)
+        self.zeroed, self.kept = list[Taken](), list[Taken]()
         self.steps = [self.step(phase, formats[phase.function], phase.function in failing) for phase in plan.phases]
         lengths = {r.buffer: r.length for r in plan.results if isinstance(r, ArrayResult) and r.length is not None}
         self.lengths = {name: size_function(length, self.slots) for name, length in lengths.items()}
@@ -220,7 +218,7 @@ class GpuLauncher(Launcher):
     def step(self, phase: Phase, format_: str, fails: bool) -> PreparedPhase:
         taken: list[Taken] = []
         for buffer, made in zip(phase.buffers, self.buffers(phase), strict=True):
-            (self.kept[buffer.kept] if buffer.kept else self.zeroed if self.is_zeroed(buffer) else taken).append(made)
+            (self.kept if buffer.kept else self.zeroed if self.is_zeroed(buffer) else taken).append(made)
         sizes = [*(buffer.size for buffer in phase.buffers), *([] if phase.chunks is None else [phase.chunks]),
                  *(argument for argument in phase.arguments if not isinstance(argument, loops.Name))]
         return PreparedPhase(tuple(taken), phase.function, packed(phase.arguments, self.slots, format_),
@@ -239,9 +237,9 @@ class GpuLauncher(Launcher):
             device.lasts.clear()
         if self.shares:
             words[self.epoch] = device.board.next_epoch()
-        for entry, kept in self.kept.items():
-            places = device.board.take(entry, [b.size(words, []) for b in kept])
-            for buffer, place in zip(kept, places, strict=True):
+        if self.kept:
+            places = device.board.take([(b.kept, b.size(words, [])) for b in self.kept])
+            for buffer, place in zip(self.kept, places, strict=True):
                 words[buffer.slot] = place
         arrays = self.zeros(device, words) if self.zeroed else {}
         finished, counts = False, list[int]()

@@ -17,13 +17,14 @@ from nessie.base.values import ANY_STREAM
 from nessie.cudagen.cuda.driver import Driver, Values
 from nessie.cudagen.host.device import OutOfMemory
 from nessie.cudagen.host.memory import Block, Pooled
+from nessie.cudagen.loops.plan import PAIR
 
 APART = 128                     # bytes: arrays in one piece of memory share no line of a cache
 WORD = 8                        # bytes
 LINE = APART // WORD
 TICKET_WORDS = 2
 EPOCHS = 4                      # from one launch's epoch to the next's: more than what a block publishes
-FEWEST = 1 << 12                # words that are kept
+FEWEST = 1 << 12                # statuses, alone or with a word beside them
 SLAB = 1 << 20                  # bytes
 PIECE = SLAB >> 5               # bytes of a piece at most
 ALIGNED = 256                   # bytes: pieces begin at multiples of it, as arrays of CUDA's do
@@ -130,7 +131,7 @@ class Board:
         self.cells_at = self.tickets_at + LINE
         self.errors = memory.uncounted((self.cells_at + cells) * WORD)
         self.tickets, self.cells = [self.errors + at * WORD for at in (self.tickets_at, self.cells_at)]
-        self.epoch, self.kept = 0, dict[int, Kept]()
+        self.epoch, self.kept, self.room = 0, 0, 0
         self.begun: tuple[int, ...] = ()
         self.first = np.zeros(self.cells_at, np.int64)          # the words at the begin of a run
 
@@ -152,24 +153,16 @@ class Board:
         self.epoch += EPOCHS
         return self.epoch - EPOCHS
 
-    def take(self, entry: int, counts: Sequence[int]) -> list[int]:
-        """Where so many words of a launch lie, each number of them for itself: entries of so many words, each of which
-        begins with a status, at a multiple of its size."""
-        return self.kept.setdefault(entry, Kept(self.memory)).take(counts)
-
-
-@dataclass(eq=False)
-class Kept:
-    """Words that launches leave to later ones, 0 at first."""
-    memory: DeviceMemory
-    address: int = 0
-    room: int = 0
-
-    def take(self, counts: Sequence[int]) -> list[int]:
-        *places, end = accumulate(counts, initial=0)
-        if end > self.room:
+    def take(self, sizes: Sequence[tuple[int, int]]) -> list[int]:
+        """Where words of a launch lie, each for itself: of each the words of an entry, which begins with a status, 1 or
+        a PAIR, and how many words. Behind room for statuses alone is room for as many pairs."""
+        places, ends = list[tuple[int, int]](), [0] * PAIR
+        for entry, words in sizes:
+            places.append((entry - 1, ends[entry - 1]))
+            ends[entry - 1] += words
+        if (most := max(ends[0], ends[1] // PAIR)) > self.room:
             if self.room:
-                self.memory.driver.free(self.address)
+                self.memory.driver.free(self.kept)
             self.room = 0
-            self.address, self.room = self.memory.zeroed(max(FEWEST, 2 * end)), max(FEWEST, 2 * end)
-        return [self.address + place * WORD for place in places]
+            self.kept, self.room = self.memory.zeroed(max(FEWEST, 2 * most) * (1 + PAIR)), max(FEWEST, 2 * most)
+        return [self.kept + (before * self.room + place) * WORD for before, place in places]

@@ -111,8 +111,8 @@ class Exact(DeviceMemory):
 class ExactBoard(Board):
     """Whose statuses have memory of their own, and no more than they need."""
 
-    def take(self, entry: int, counts: Sequence[int]) -> list[int]:
-        return [self.memory.zeroed(count) for count in counts]
+    def take(self, sizes: Sequence[tuple[int, int]]) -> list[int]:
+        return [self.memory.zeroed(words) for _, words in sizes]
 
 
 def exact(built: GpuProgram, driver: Driver) -> Gpu:

@@ -15,7 +15,6 @@ Firsts are found by hashing (skeletons.cpu.firsts).
 from __future__ import annotations
 
 from dataclasses import replace
-from types import UnionType
 from typing import Any
 
 from nessie.base.records import dataclass
@@ -43,7 +42,7 @@ from nessie.lambda_cu.typing import SCALARS
 def plan_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, width: int, each: int) -> Module:
     """`width`: items a chunk of walks; `each`: of what computes no thunks."""
     soac, result = order_of(kernel)
-    walks, keys, offsets = walks_of_keys(kernel, soac, result, ir.Closed | ir.Nested)
+    walks, keys, offsets = walks_of_keys(kernel, soac, result, (ir.Closed, ir.Nested))
     modules = [plan_walk(walk_of(walk, program), tables, width) for walk in walks]
     plan = modules[0].plans[0]
     size = next(b.size for phase in plan.phases for b in phase.buffers if b.name == keys)
@@ -213,7 +212,7 @@ def order_of(kernel: ir.Kernel) -> tuple[ir.Order, str]:
     return soac, kernel.binds[0].names[0]
 
 
-def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str, written: UnionType
+def walks_of_keys(kernel: ir.Kernel, soac: ir.Order, result: str, written: tuple[type[Any], ...]
                   ) -> tuple[list[ir.Kernel], str, str]:
     """Kernels that make the keys and, over another space, the offsets of spaces of these classes; the names of the keys
     and of the offsets, '' where there are none."""

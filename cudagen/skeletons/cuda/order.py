@@ -69,7 +69,7 @@ def plan_cuda_order(kernel: ir.Kernel, program: ir.Program, tables: Tables, widt
     soac, result = order_of(kernel)
     if soac.firsts:
         raise Unsupported("GPUs find equal keys by sorting: --target cuda says how")
-    walks, keys, offsets = walks_of_keys(kernel, soac, result, ir.Uniform | ir.Closed | ir.Nested)
+    walks, keys, offsets = walks_of_keys(kernel, soac, result, (ir.Uniform, ir.Closed, ir.Nested))
     made = [plan_cuda(walk_of(walk, program), tables, width) for walk in walks]
     [size] = [b.size for phase in made[0].plans[0].phases for b in phase.buffers if b.name == keys]
     base = walk_of(walks[0], program).bases[keys][0]
