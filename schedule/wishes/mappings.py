@@ -97,7 +97,8 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish) -> lis
     if runs and len(refused) == len(runs):
         if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
             raise impossible(wish, refused[0][1], places, nodes)
-        return []
+        if wish.place is not None:
+            return []
     return [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
 
 

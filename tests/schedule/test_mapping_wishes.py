@@ -341,6 +341,20 @@ def test_partitions_change_no_value(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert list(program.ends([5, 6, 7, 8])) == [50, 60, 8, 8]
 
 
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_the_prompt_asks_for_cases(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A case replaces itself, and what is said of all; what is said of all replaces all cases."""
+    typed = [CHAINED, ":map a=FoldAll", ":map a case 1=Jing", ":map a case rest=Jing", ":map a case rest=FoldAll", ":map",
+             "ends([1, 2, 3, 4]);", ":map a case 4=Jing", "ends([1, 2, 3, 4]);", ":map a=Jing", ":map"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(typed) + "\n"))
+    main(["--target", "cudasim"])
+    out, err = capsys.readouterr()
+    asked_for = [line for line in out.splitlines() if line.startswith("--map")]
+    assert asked_for == ["--map a case 1=Jing", "--map a case rest=FoldAll", "--map a=Jing"]
+    assert out.count("[10, 20, 4, 4]") == 2
+    assert "warning: --map a case 4=Jing leaves out the kernel of a: no element is in case 4: those of tests" in err
+
+
 @pytest.mark.parametrize(("words", "says", "word"), [
     (["--map", "a case 3=Jing"], "no element is in case 3: those of tests of indices here are case 1, case 2, ", "3"),
     (["--map", "a case 1=GridBlock(1, FoldLast2(Gen))"], "FoldLast2 folds two axes, and here is 1", "FoldLast2"),
