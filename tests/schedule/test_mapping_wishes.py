@@ -344,8 +344,8 @@ def test_partitions_change_no_value(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 def test_the_prompt_asks_for_cases(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A case replaces itself, and what is said of all; what is said of all replaces all cases."""
-    typed = [CHAINED, ":map a=FoldAll", ":map a case 1=Jing", ":map a case rest=Jing", ":map a case rest=FoldAll", ":map",
-             "ends([1, 2, 3, 4]);", ":map a case 4=Jing", "ends([1, 2, 3, 4]);", ":map a=Jing", ":map"]
+    typed = [CHAINED, ":map a=FoldAll", ":map a case 1=Jing", ":map a case rest=Jing", ":map a case rest=FoldAll",
+             ":map", "ends([1, 2, 3, 4]);", ":map a case 4=Jing", "ends([1, 2, 3, 4]);", ":map a=Jing", ":map"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(typed) + "\n"))
     main(["--target", "cudasim"])
     out, err = capsys.readouterr()
