@@ -10,7 +10,7 @@ number, by a constant with constants; so are `and`, `or` and `not` of regular te
 ends the chain, and stays a conditional of the rest, with all behind it; so does a check. Each test cuts what the tests
 before it leave (lambda_cu.borders.boxes), bounds before steps. Where bounds may be any ints, not sizes only, partitions
 are there if these are as small as sizes; if not, all is one more part of the rest, as it was. A chain may stand in what
-a let binds, as fusing leaves it: then all behind the let is computed in each part.
+a let binds, where flattening has put an element's own uses: then all behind the let is computed in each part.
 """
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_checks_are_no_tests() -> None:
 
 
 def test_chains_may_be_bound() -> None:
-    """As fusing leaves them; what is behind is computed in each part. A chain at the end comes first."""
+    """What is behind them is computed in each part. A chain at the end comes first, or one that has the cases."""
     bound = "let x = xs[i] in let b = if i < 4 then x else 0 in"
     assert parts_of(cut(f"{bound} b * 2 + x", 1))[0] == (1, "iv < [min(4, t)]", "let x = xs[i] in x * 2 + x")
     assert spaces(cut(f"{bound} if i < 6 then b else 1", 1))[0] == "1: iv < [min(6, t)]"
