@@ -115,8 +115,8 @@ def dtype_of(value: Any, kind: Kind) -> np.dtype[Any]:
     """Return the dtype of a node's elements: of tuples, the one of records; of rows, that of their elements. A value
     may be narrower than what is not computed yet will be."""
     if isinstance(value, np.ndarray):
-        found: np.dtype[Any] = value.dtype
-        return found
+        own: np.dtype[Any] = value.dtype
+        return own
     match kind:
         case Items(items, names):
             columns = value.columns if isinstance(value, Tuples) else [None] * len(items)
