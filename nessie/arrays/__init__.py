@@ -2,7 +2,8 @@
 *Modular Array-based GPU Computing in a Dynamically-typed Language*, ARRAY 2017).
 
     array       nessie.array and its kin: Array, its operations
-    checks      what operations check at the call
+    recorded    operations as nodes
+    checks      shapes and kinds, checked at the call
     nodes       expressions of arrays, as plain data
     operators   what +, <, np.sqrt and sum do, as bodies
     axes        what goes along one axis; transpositions and products of matrices

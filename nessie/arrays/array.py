@@ -2,21 +2,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from nessie.api.errors import as_nessie_errors
 from nessie.api.values.sequences import Tuples, on_host
-from nessie.arrays import devices, nodes, operations, operators, protocols, running, values
-from nessie.arrays.bodies import reductions
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Rows, is_number, joined, shown
-from nessie.arrays.bodies.outside import KINDS, Seen, see
-from nessie.arrays.checks import fixed_kind, one_dimension, result_kind, same_shape, shown_shape, stencil_kind
+from nessie.arrays import devices, nodes, operations, operators, protocols, recorded, running, values
+from nessie.arrays.bodies.kinds import FLOAT, Items, shown
+from nessie.arrays.bodies.outside import see
+from nessie.arrays.checks import one_dimension
 from nessie.base.source import NessieError
 
-MOST_DIMENSIONS = 4
 Width = Literal[32, 64]
 
 
@@ -43,10 +41,7 @@ class Array:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of its elements; of tuples, the one of records; of rows, that of their elements."""
-        node = self._nessie_node
-        if isinstance(node.operation, nodes.Narrowed):
-            return node.operation.dtype
-        return values.dtype_of(node.value, node.kind)
+        return recorded.dtype_of(self._nessie_node)
 
     @property
     def size(self) -> int:
@@ -207,21 +202,21 @@ class Array:
         """What the function, which comes last, makes of the elements at the same place of this array and the others."""
         *arrays, function = others
         with as_nessie_errors():
-            made = combined("combine", [self, *arrays], see(function, len(arrays) + 1 + with_index), with_index)
-            return made if dtype is None else narrower(made, dtype)
+            body = see(function, len(arrays) + 1 + with_index)
+            made = recorded.combined("combine", [self, *arrays], body, with_index)
+            return Array(made if dtype is None else recorded.narrower(made, dtype))
 
     def astype(self, dtype: Any) -> Array:
         """The elements in this dtype. A narrow one takes as much memory as it says, and is computed before what is made
         of it; an int beyond its range is an error."""
         with as_nessie_errors():
-            return narrower(self, dtype)
+            node = recorded.narrower(self._nessie_node, dtype)
+            return self if node is self._nessie_node else Array(node)
 
     def zip(self, *others: Any) -> Array:
         """Tuples of the elements at the same place."""
         with as_nessie_errors():
-            of = [asarray(one)._nessie_node for one in (self, *others)]
-            shape = same_shape("zip", of)
-            return Array(nodes.Node(shape, Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of))))
+            return Array(recorded.zipped([self, *others]))
 
     def stencil(self, offsets: Any, outside: Any, function: Callable[..., Any], *, with_index: bool = False,
                 dtype: Any = None) -> Array:
@@ -229,32 +224,24 @@ class Array:
         dimensions. It takes them as one, or as so many parameters. Where one of them is no element of the array, the
         result is `outside`."""
         with as_nessie_errors():
-            made = stencil(self._nessie_node, offsets, outside, see(function), with_index)
-            return made if dtype is None else narrower(made, dtype)
+            made = recorded.stencil(self._nessie_node, offsets, outside, see(function), with_index)
+            return Array(made if dtype is None else recorded.narrower(made, dtype))
 
     def reduce(self, function: Callable[..., Any], identity: Any = None) -> Array:
         """All elements reduced to one by an associative function: operator.add, max, a lambda of two. Of no elements,
         the identity."""
         with as_nessie_errors():
-            return reduced(self._nessie_node, function, identity)
+            return Array(recorded.reduced(self._nessie_node, function, identity))
 
     def select(self, function: Callable[..., Any]) -> Array:
         """The elements of which the function is true, in order."""
         with as_nessie_errors():
-            node, body = one_dimension("select", self._nessie_node), see(function, 1)
-            kind = result_kind(body, (node.kind,))
-            if isinstance(kind, Items):
-                raise NessieError(f"select takes a function that gives a truth value, and this gives {shown(kind)}",
-                                  (body.span(body.written.tree), ""))
-            return Array(nodes.Node((None,), node.kind, nodes.Changed(node, "select", body)))
+            return Array(recorded.selected(self._nessie_node, function))
 
     def scan(self, function: Callable[..., Any], identity: Any) -> Array:
         """Each element combined with all before it, by an associative function with this identity."""
         with as_nessie_errors():
-            node, first = one_dimension("scan", self._nessie_node), asarray(identity)._nessie_node
-            body = see(operators.of_two(function), 2)
-            kind = fixed_kind(body, node.kind, first.kind)
-            return Array(nodes.Node(node.shape, kind, nodes.Changed(node, "scan", body, first)))
+            return Array(recorded.scanned(self._nessie_node, function, identity))
 
     def prefix_sum(self) -> Array:
         """The sum of each element and all before it."""
@@ -265,13 +252,7 @@ class Array:
     def sort(self, key: Callable[..., Any] | None = None) -> Array:
         """The elements in ascending order, or in that of what the function makes of them; equal ones stay in order."""
         with as_nessie_errors():
-            node = one_dimension("sort", self._nessie_node)
-            body = see(key, 1) if key is not None else None
-            by = node.kind if body is None else result_kind(body, (node.kind,))
-            if by not in (INT, FLOAT):
-                raise NessieError(f"numbers have an order, and this is {shown(by)}",
-                                  hint="sort(key=lambda x: ...) sorts by a number")
-            return Array(nodes.Node(node.shape, node.kind, nodes.Changed(node, "sort", body)))
+            return Array(recorded.ordered(self._nessie_node, key))
 
     def unique(self) -> Array:
         """The first of each set of equal elements, in order."""
@@ -281,15 +262,8 @@ class Array:
 
     def flatten(self) -> Array:
         """All elements in one dimension; of rows, all their elements."""
-        node = self._nessie_node
-        if len(node.shape) == 1 and isinstance(node.kind, Rows):
-            return Array(nodes.Node((None,), node.kind.element, nodes.Changed(node, "flatten")))
-        if len(node.shape) == 1:
-            return self
-        total: int | None = 1
-        for length in node.shape:
-            total = None if length is None or total is None else total * length
-        return Array(nodes.Node((total,), node.kind, nodes.Changed(node, "flatten")))
+        node = recorded.flattened(self._nessie_node)
+        return self if node is self._nessie_node else Array(node)
 
     # What the compiler makes ----------------------------------------------------------------------
 
@@ -406,7 +380,7 @@ def made(value: Any, copy: bool, device: str | None) -> Array:
             found = value
         else:
             leaf = values.leaf(value, copy)
-            found = checked(leaf)
+            found = Array(recorded.checked(leaf))
             if leaf.device == devices.GPU:
                 leaf.device = devices.device(device) if device not in (None, devices.HOST) else devices.GPU
                 found = found.map(lambda x: x).evaluate() if copy else found
@@ -425,11 +399,11 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any
     computed, and stays, on a device if one is given."""
     with as_nessie_errors():
         lengths = operations.ints("a shape", shape)
-        if not 1 <= len(lengths) <= MOST_DIMENSIONS or min(lengths) < 0:
+        if not 1 <= len(lengths) <= recorded.MOST_DIMENSIONS or min(lengths) < 0:
             raise NessieError(f"the shape {lengths} is that of no array",
-                              hint=f"an array has 1 to {MOST_DIMENSIONS} dimensions, none negative")
-        made = combined("pnew", [Array(index_of(lengths, device))], see(function, 1), False)
-        return made if dtype is None else narrower(made, dtype)
+                              hint=f"an array has 1 to {recorded.MOST_DIMENSIONS} dimensions, none negative")
+        made = recorded.combined("pnew", [recorded.index_of(lengths, device)], see(function, 1), False)
+        return Array(made if dtype is None else recorded.narrower(made, dtype))
 
 
 def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tuple[Array, ...]:
@@ -438,99 +412,6 @@ def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tu
     with as_nessie_errors():
         running.evaluate([one._nessie_node for one in arrays], target, floats=float)
     return arrays
-
-
-def index_of(shape: tuple[int, ...], device: str | None = None) -> nodes.Node:
-    index = nodes.Index(devices.device(device) if device else "")
-    return nodes.Node(shape, operations.place_kind(len(shape)), index)
-
-
-def checked(leaf: nodes.Node) -> Array:
-    if len(leaf.shape) > MOST_DIMENSIONS:
-        raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this has {len(leaf.shape)}")
-    return Array(leaf)
-
-
-def narrower(array: Array, dtype: Any) -> Array:
-    """The elements in this dtype."""
-    try:
-        node, wanted = array._nessie_node, np.dtype(dtype)
-    except TypeError:
-        raise NessieError(f"{dtype!r} is no dtype", hint="np.float32, 'int16'") from None
-    kind = KINDS.get(wanted.kind)
-    if kind is None or (wanted.kind == "u" and wanted.itemsize == 8) or wanted.itemsize > 8:
-        raise NessieError(f"dtype={wanted} is no type of an array's elements", hint="int8 to int64, uint8 to uint32, "
-                          "float16, float32, float64 and bool are")
-    if not is_number(node.kind) or (node.kind == FLOAT and kind != FLOAT):
-        raise NessieError(f"dtype={wanted}: the elements are {shown(node.kind)}",
-                          hint="int(x) makes ints of floats, x != 0 truth values" if node.kind == FLOAT else "")
-    if array.dtype == wanted:
-        return array
-    if kind != node.kind:
-        array = array.map(TO_KIND[kind])
-    if wanted == np.dtype(nodes.DTYPES[kind]):
-        return array
-    node = array._nessie_node
-    place = devices.device_of(nodes.in_order([node]))
-    if place not in ("", devices.HOST):
-        raise NessieError(f"dtype={wanted}: arrays on {place} are of int64, float64 and bool",
-                          hint=f"a.to_device({devices.HOST!r}) has other dtypes")
-    body = node.operation.seen if node.operation is not None else None
-    return Array(nodes.Node(node.shape, kind, nodes.Narrowed(node, wanted, body)))
-
-
-TO_KIND: dict[str, Callable[[Any], Any]] = {BOOL: lambda x: bool(x), INT: lambda x: int(x), FLOAT: lambda x: float(x)}
-
-
-# Operations -------------------------------------------------------------------------------------
-
-
-def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> Array:
-    of = [one._nessie_node if isinstance(one, Array) else asarray(one)._nessie_node for one in arrays]
-    shape = same_shape(what, of)
-    kinds = [node.kind for node in of]
-    if with_index:
-        kinds.append(operations.place_kind(len(shape)))
-    return Array(nodes.Node(shape, result_kind(body, tuple(kinds)), nodes.Mapped(tuple(of), body, with_index)))
-
-
-def named_reduction(node: nodes.Node, how: str) -> Array:
-    if not is_number(node.kind):
-        raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
-    if how in reductions.LEAST and 0 in node.shape:
-        raise NessieError(f"there is no {reductions.LEAST[how]} of no elements")
-    if how in ("any", "all") and node.kind != BOOL:
-        node = Array(node).map(lambda x: bool(x))._nessie_node
-    return Array(nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how)))
-
-
-def reduced(node: nodes.Node, function: Any, identity: Any) -> Array:
-    how = reductions.of_operator(function, node.kind)
-    if how and identity is None and is_number(node.kind):
-        return named_reduction(node, how)
-    body = see(operators.of_two(function), 2)
-    if identity is None:
-        if 0 in node.shape:
-            raise NessieError("a reduction of no elements needs an identity", hint="reduce(f, identity)")
-        return Array(nodes.Node((), fixed_kind(body, node.kind), nodes.Reduced(node, body=body)))
-    first = asarray(identity)._nessie_node
-    kind = fixed_kind(body, node.kind, first.kind)
-    return Array(nodes.Node((), kind, nodes.Reduced(node, body=body, identity=first)))
-
-
-def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index: bool) -> Array:
-    rank = len(node.shape)
-    found = operations.offsets_of(offsets, rank)
-    apart = operations.is_apart(len(body.parameters) - with_index, len(found), body.span(body.written.tree))
-    other = asarray(outside)._nessie_node
-    gives = stencil_kind(body, node.kind, tuple(found), apart, with_index)
-    kind = joined(gives, other.kind)
-    if other.shape:
-        raise NessieError(f"outside is one value, and this is {shown_shape(other.shape)} of them")
-    if kind is None:
-        raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
-                          (body.span(body.written.tree), ""))
-    return Array(nodes.Node(node.shape, kind, nodes.Stencil(node, tuple(found), other, body, apart, with_index)))
 
 
 protocols.add_operators(Array)

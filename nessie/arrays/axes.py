@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nessie.arrays import array as arrays
-from nessie.arrays import nodes, values
+from nessie.arrays import nodes, recorded, values
 from nessie.arrays.bodies.kinds import BOOL, Rows, is_number, shown
 from nessie.arrays.bodies.reductions import LEAST
 from nessie.base.source import NessieError
@@ -130,7 +130,7 @@ def reduction(a: arrays.Array, how: str, axis: Any) -> arrays.Array:
     if axis is None or a.ndim <= 1:
         if axis is not None:
             axis_of(a, axis)
-        return arrays.named_reduction(a._nessie_node, how)
+        return arrays.Array(recorded.named_reduction(a._nessie_node, how))
     return along(a, how, axis)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nessie.arrays import recorded
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
 from nessie.arrays.errors import caller
@@ -25,12 +26,12 @@ SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "inv
 def elementwise(function: str, operands: Sequence[Any]) -> Any:
     """Return the body of the operands' elements at the same place."""
     from nessie.api.errors import as_nessie_errors
-    from nessie.arrays.array import combined
+    from nessie.arrays.array import Array
     with as_nessie_errors():
         body = see(OF_ELEMENTS[function])
         body.caller = caller()
         try:
-            return combined(function, operands, body, False)
+            return Array(recorded.combined(function, operands, body, False))
         except NessieError as error:
             if place := body.caller.span:
                 error.places = ((place, ""),)
@@ -84,13 +85,13 @@ def whole(method: str) -> Callable[..., Any]:
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    from nessie.arrays.array import combined
-    return combined("where", (condition, x, y), see(OF_THREE["where"]), False)
+    from nessie.arrays.array import Array
+    return Array(recorded.combined("where", (condition, x, y), see(OF_THREE["where"]), False))
 
 
 def clip(a: Any, low: Any, high: Any) -> Any:
-    from nessie.arrays.array import combined
-    return combined("clip", (a, low, high), see(OF_THREE["clip"]), False)
+    from nessie.arrays.array import Array
+    return Array(recorded.combined("clip", (a, low, high), see(OF_THREE["clip"]), False))
 
 
 def array_equal(a: Any, b: Any) -> bool:
@@ -103,9 +104,9 @@ def array_equal(a: Any, b: Any) -> bool:
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
-    from nessie.arrays.array import combined
+    from nessie.arrays.array import Array
     body = see(lambda x, y, most, least: x == y or (abs(x - y) <= least + most * abs(y) and abs(y) < math.inf))
-    return combined("isclose", (a, b, rtol, atol), body, False)
+    return Array(recorded.combined("isclose", (a, b, rtol, atol), body, False))
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:

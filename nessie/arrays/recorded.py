@@ -1,0 +1,159 @@
+"""Operations as nodes: what the operations of arrays make of their arguments, which are checked at the call."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.arrays import devices, nodes, operations, operators, values
+from nessie.arrays.bodies import reductions
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Rows, is_number, joined, shown
+from nessie.arrays.bodies.outside import KINDS, Seen, is_lazy, see
+from nessie.arrays.checks import fixed_kind, one_dimension, result_kind, same_shape, shown_shape, stencil_kind
+from nessie.base.source import NessieError
+
+MOST_DIMENSIONS = 4
+
+
+def index_of(shape: tuple[int, ...], device: str | None = None) -> nodes.Node:
+    index = nodes.Index(devices.device(device) if device else "")
+    return nodes.Node(shape, operations.place_kind(len(shape)), index)
+
+
+def node_of(value: Any) -> nodes.Node:
+    """Return the node of an array, of one that is a node already, or of a value, which is not copied."""
+    if isinstance(value, nodes.Node):
+        return value
+    return value._nessie_node if is_lazy(value) else checked(values.leaf(value, False))
+
+
+def checked(leaf: nodes.Node) -> nodes.Node:
+    if len(leaf.shape) > MOST_DIMENSIONS:
+        raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this has {len(leaf.shape)}")
+    return leaf
+
+
+def dtype_of(node: nodes.Node) -> np.dtype[Any]:
+    """Return the dtype of the elements; of tuples, the one of records; of rows, that of their elements."""
+    if isinstance(node.operation, nodes.Narrowed):
+        return node.operation.dtype
+    return values.dtype_of(node.value, node.kind)
+
+
+def narrower(node: nodes.Node, dtype: Any) -> nodes.Node:
+    """The elements in this dtype."""
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        raise NessieError(f"{dtype!r} is no dtype", hint="np.float32, 'int16'") from None
+    kind = KINDS.get(wanted.kind)
+    if kind is None or (wanted.kind == "u" and wanted.itemsize == 8) or wanted.itemsize > 8:
+        raise NessieError(f"dtype={wanted} is no type of an array's elements", hint="int8 to int64, uint8 to uint32, "
+                          "float16, float32, float64 and bool are")
+    if not is_number(node.kind) or (node.kind == FLOAT and kind != FLOAT):
+        raise NessieError(f"dtype={wanted}: the elements are {shown(node.kind)}",
+                          hint="int(x) makes ints of floats, x != 0 truth values" if node.kind == FLOAT else "")
+    if dtype_of(node) == wanted:
+        return node
+    if kind != node.kind:
+        node = combined("astype", [node], see(TO_KIND[kind]), False)
+    if wanted == np.dtype(nodes.DTYPES[kind]):
+        return node
+    place = devices.device_of(nodes.in_order([node]))
+    if place not in ("", devices.HOST):
+        raise NessieError(f"dtype={wanted}: arrays on {place} are of int64, float64 and bool",
+                          hint=f"a.to_device({devices.HOST!r}) has other dtypes")
+    body = node.operation.seen if node.operation is not None else None
+    return nodes.Node(node.shape, kind, nodes.Narrowed(node, wanted, body))
+
+
+TO_KIND: dict[str, Callable[[Any], Any]] = {BOOL: lambda x: bool(x), INT: lambda x: int(x), FLOAT: lambda x: float(x)}
+
+
+def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> nodes.Node:
+    of = [node_of(one) for one in arrays]
+    shape = same_shape(what, of)
+    kinds = [node.kind for node in of]
+    if with_index:
+        kinds.append(operations.place_kind(len(shape)))
+    return nodes.Node(shape, result_kind(body, tuple(kinds)), nodes.Mapped(tuple(of), body, with_index))
+
+
+def zipped(arrays: Sequence[Any]) -> nodes.Node:
+    of = [node_of(one) for one in arrays]
+    return nodes.Node(same_shape("zip", of), Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of)))
+
+
+def named_reduction(node: nodes.Node, how: str) -> nodes.Node:
+    if not is_number(node.kind):
+        raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
+    if how in reductions.LEAST and 0 in node.shape:
+        raise NessieError(f"there is no {reductions.LEAST[how]} of no elements")
+    if how in ("any", "all") and node.kind != BOOL:
+        node = combined(how, [node], see(TO_KIND[BOOL]), False)
+    return nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how))
+
+
+def reduced(node: nodes.Node, function: Any, identity: Any) -> nodes.Node:
+    how = reductions.of_operator(function, node.kind)
+    if how and identity is None and is_number(node.kind):
+        return named_reduction(node, how)
+    body = see(operators.of_two(function), 2)
+    if identity is None:
+        if 0 in node.shape:
+            raise NessieError("a reduction of no elements needs an identity", hint="reduce(f, identity)")
+        return nodes.Node((), fixed_kind(body, node.kind), nodes.Reduced(node, body=body))
+    first = node_of(identity)
+    kind = fixed_kind(body, node.kind, first.kind)
+    return nodes.Node((), kind, nodes.Reduced(node, body=body, identity=first))
+
+
+def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index: bool) -> nodes.Node:
+    rank = len(node.shape)
+    found = operations.offsets_of(offsets, rank)
+    apart = operations.is_apart(len(body.parameters) - with_index, len(found), body.span(body.written.tree))
+    other = node_of(outside)
+    gives = stencil_kind(body, node.kind, tuple(found), apart, with_index)
+    kind = joined(gives, other.kind)
+    if other.shape:
+        raise NessieError(f"outside is one value, and this is {shown_shape(other.shape)} of them")
+    if kind is None:
+        raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
+                          (body.span(body.written.tree), ""))
+    return nodes.Node(node.shape, kind, nodes.Stencil(node, tuple(found), other, body, apart, with_index))
+
+
+def selected(node: nodes.Node, function: Any) -> nodes.Node:
+    of, body = one_dimension("select", node), see(function, 1)
+    kind = result_kind(body, (of.kind,))
+    if isinstance(kind, Items):
+        raise NessieError(f"select takes a function that gives a truth value, and this gives {shown(kind)}",
+                          (body.span(body.written.tree), ""))
+    return nodes.Node((None,), of.kind, nodes.Changed(of, "select", body))
+
+
+def scanned(node: nodes.Node, function: Any, identity: Any) -> nodes.Node:
+    of, first = one_dimension("scan", node), node_of(identity)
+    body = see(operators.of_two(function), 2)
+    return nodes.Node(of.shape, fixed_kind(body, of.kind, first.kind), nodes.Changed(of, "scan", body, first))
+
+
+def ordered(node: nodes.Node, key: Any) -> nodes.Node:
+    of, body = one_dimension("sort", node), see(key, 1) if key is not None else None
+    by = of.kind if body is None else result_kind(body, (of.kind,))
+    if by not in (INT, FLOAT):
+        raise NessieError(f"numbers have an order, and this is {shown(by)}",
+                          hint="sort(key=lambda x: ...) sorts by a number")
+    return nodes.Node(of.shape, of.kind, nodes.Changed(of, "sort", body))
+
+
+def flattened(node: nodes.Node) -> nodes.Node:
+    if len(node.shape) == 1 and isinstance(node.kind, Rows):
+        return nodes.Node((None,), node.kind.element, nodes.Changed(node, "flatten"))
+    if len(node.shape) == 1:
+        return node
+    total: int | None = 1
+    for length in node.shape:
+        total = None if length is None or total is None else total * length
+    return nodes.Node((total,), node.kind, nodes.Changed(node, "flatten"))
