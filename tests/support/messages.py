@@ -140,9 +140,9 @@ NO_EXAMPLES = {
         "values/graphs", "values/lists", "magics", "values/numpy_arrays", "options", "parameters", "program",
         "values/results", "values/sequences", "values/tables", "values/taking", "views")), PYTHON),
     **dict.fromkeys((f"nessie/arrays/{name}.py" for name in (
-        "array", "axes", "checks", "devices", "operations", "protocols", "values", "bodies/expressions",
+        "array", "axes", "checks", "devices", "operations", "protocols", "recorded", "values", "bodies/expressions",
         "bodies/functions", "bodies/loops", "bodies/outside", "bodies/sequences", "bodies/source", "bodies/statements",
-        "sections/grids", "sections/methods")), ARRAYS),
+        "sections/axes", "sections/grids", "sections/methods")), ARRAYS),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/session/profile.py", "nessie/session/variables.py", "nessie/session/with_values.py"),
                     COUNTING),
