@@ -460,3 +460,20 @@ def test_a_file_that_has_changed_is_not_compiled(tmp_path: Path) -> None:
     file.write_text("def f(x):\n    return x + 2\n")
     with pytest.raises(nessie.NessieError, match="the file has changed since it was loaded"):
         nessie.array([1]).map(module.f)
+
+
+# Lambdas --------------------------------------------------------------------------------------------
+
+
+def test_two_lambdas_on_one_line() -> None:
+    a, b = nessie.array([1, 2]).map(lambda x: x + 1), nessie.array([1, 2]).map(lambda x: x - 1)
+    assert a.tolist() == [2, 3] and b.tolist() == [0, 1]
+
+
+def test_loop_variables_in_lambdas_mean_what_they_mean_in_python() -> None:
+    mapped = [nessie.array([1, 2]).map(lambda x: x * k) for k in range(3)]          # noqa: B023     taken at the call
+    assert [a.tolist() for a in mapped] == [[0, 0], [1, 2], [2, 4]]
+    later = [lambda x: x * k for k in range(3)]     # noqa: B023     k is the last one when they are called
+    assert [nessie.array([1, 2]).map(f).tolist() for f in later] == [[f(1), f(2)] for f in later] == [[2, 4]] * 3
+    bound = [lambda x, k=k: x * k for k in range(3)]
+    assert [nessie.array([1, 2]).map(f).tolist() for f in bound] == [[0, 0], [1, 2], [2, 4]]
