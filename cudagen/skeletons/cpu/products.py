@@ -42,6 +42,7 @@ from nessie.cudagen.skeletons.products.sides import (
     enough,
     group_count,
     groups_of,
+    indices_of,
     members,
     members_in,
     products_of,
@@ -212,8 +213,14 @@ class Tiles:
         here = [op("min", integer(side.count), op("-", members_in(code, side), first))
                 for side, first in ((self.rows, low), (self.columns, left))]
         size = members_in(code, self.columns)
-        with loop(code, "row", integer(0), here[0]) as row, loop(code, "column", integer(0), here[1]) as column:
-            self.hold(self.totals, op("+", op("*", row, integer(self.columns.count)), column))
-            segment = code.let_int("s", op("+", op("*", op("+", low, row), size), op("+", left, column)))
-            results(self.kernel, run, segment, {p.state.name: run.now(p.state) for p in self.products})
+        with loop(code, "row", integer(0), here[0]) as row:
+            number = code.let_int("number", op("+", low, row))
+            indices = indices_of(code, self.rows, number) if run.axes else []
+            with loop(code, "column", integer(0), here[1]) as column:
+                self.hold(self.totals, op("+", op("*", row, integer(self.columns.count)), column))
+                other = code.let_int("other", op("+", left, column))
+                segment = code.let_int("s", op("+", op("*", number, size), other))
+                if run.axes:
+                    run.counted(segment, (*indices, other))
+                results(self.kernel, run, segment, {p.state.name: run.now(p.state) for p in self.products})
         run.lane = None
