@@ -171,8 +171,9 @@ class Spaces:
 def descriptor_text(space: ir.Space) -> str:
     """The text that names the descriptor in graphs."""
     match space:
-        case ir.Uniform(segments, length, _):
-            return f"uniform({segments}, {length})"
+        case ir.Uniform(segments, length, _, outer):
+            axes = f" = {' * '.join(map(str, outer))}" if outer else ""
+            return f"uniform({segments}{axes}, {length})"
         case ir.Closed(segments, terms, _):
             return f"closed({segments}, {show_terms(terms)})"
         case ir.Nested(rows):

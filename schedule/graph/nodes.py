@@ -165,7 +165,7 @@ def segments_of(space: Space) -> Size | None:
 
 
 def of_one_length(space: Space) -> bool:
-    """Are the space's segments equally long, by what its descriptor says? A division finds which one has an element."""
+    """Are the space's segments equally long, by what its descriptor says?"""
     return isinstance(space, Elements) and space.descriptor.startswith("uniform(")
 
 

@@ -191,8 +191,10 @@ class Walk:
         if isinstance(space, Survivors) and self.hosted(space):
             parent = self.level(self.hosts[space.filter].space)
             return parent if parent in ("element", "twin") else None
-        if isinstance(space, Elements) and of_one_length(space) and space.segments != size_of(self.source(self.root)):
-            return "segment" if space.total == self.segments else None
+        if isinstance(space, Elements):
+            root = self.source(self.root)
+            counted = of_one_length(space) and of_one_length(root) and space.segments != size_of(root)
+            return "segment" if counted and space.total == self.segments else None
         if by_segments(space):
             return None
         if by_segments(self.root) and size_of(space) == size_of(self.root):

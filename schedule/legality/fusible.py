@@ -163,10 +163,11 @@ class Fusible:
 
     def _over_segments_of(self, u: int, v: int) -> tuple[int, ...] | None:
         """The hosts of v if u is a prologue or epilogue of the segments whose elements v walks; else None. These may be
-        the elements of rows, of one length, which v does not walk."""
-        a, rows = self.index.nodes[u], segments_of(self.index.nodes[u].space)
+        the elements of rows, which v does not walk, if all of them have one length: then it counts them."""
+        a, root = self.index.nodes[u], self.chains[v][-1][0]
+        rows = segments_of(a.space)
         if a.op in ON_SEGMENTS and (rows is None or (
-                of_one_length(a.space) and rows != space_size(self.chains[v][-1][0]))):
+                of_one_length(a.space) and of_one_length(root) and rows != space_size(root))):
             for i, (space, _) in enumerate(self.chains[v]):
                 if space_size(a.space) == self.index.segments(space):
                     return tuple(host for _, host in self.chains[v][:i] if host is not None)

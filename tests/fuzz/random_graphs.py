@@ -123,11 +123,16 @@ def random_graph(seed: int, most: int, cheap: float = 0.0) -> Graph:
 
 
 def in_rows(graph: Graph, rng: random.Random) -> Graph:
-    """The graph in which some bindings over the indices of descriptors' segments take these for elements of rows."""
+    """The graph in which some bindings over the indices of descriptors' segments take these for elements of rows, and
+    the segments of one descriptor have one length."""
     rows = [Elements(f"uniform({rows}, l)", rows, "n") for rows in ("m", "m", "m", "m", "t")]
-    return replace(graph, nodes=tuple([
-        replace(node, space=rng.choice(rows)) if node.space == Flat("n") and node.op in ("MAP", "PERMUTE")
-        and rng.random() < 0.7 else node for node in graph.nodes]))
+
+    def changed(node: Node) -> Node:
+        if node.space == DESCRIPTORS[0]:
+            return replace(node, space=Elements("uniform(n, w)", "n", "t"))
+        in_row = node.space == Flat("n") and node.op in ("MAP", "PERMUTE") and rng.random() < 0.7
+        return replace(node, space=rng.choice(rows)) if in_row else node
+    return replace(graph, nodes=tuple(map(changed, graph.nodes)))
 
 
 def wishful(graph: Graph, rng: random.Random) -> Graph:

@@ -51,11 +51,13 @@ TABLE = {
                     " | MAP survivors(g, k) (member k, gather g) -> (h) | MAP flat(r) (gather o) -> (w)",
     "PARTITION-MAP": "PARTITION flat(n) (own x) -> (k, l, g, i, p) | MAP survivors(g, l) (member l, own i) -> (h)",
     "SEG-EPILOGUE": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | MAP flat(r) (own c) -> (w)",
-    "SEG-EPILOGUE, segments in rows": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+    "SEG-EPILOGUE, segments in rows": "SEG_REDUCE elements(`uniform(r, l)`, r, t) (own e) -> (c)"
                                       " | MAP elements(`uniform(k, l)`, k, r) (own c) -> (w) place",
-    "space, segments in irregular rows": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+    "space, segments in irregular rows": "SEG_REDUCE elements(`uniform(r, l)`, r, t) (own e) -> (c)"
                                          " | MAP elements(`irregular(o)`, k, r) (own c) -> (w) place",
-    "space, scan of segments in rows": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+    "space, irregular segments in rows": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
+                                         " | MAP elements(`uniform(k, l)`, k, r) (own c) -> (w) place",
+    "space, scan of segments in rows": "SEG_REDUCE elements(`uniform(r, l)`, r, t) (own e) -> (c)"
                                        " | SEG_SCAN elements(`uniform(k, l)`, k, r) (own c) -> (w)",
     "space, scan of segments": "SEG_REDUCE elements(d, r, t) (own e) -> (c) | SCAN flat(r) (own c) -> (w)",
     "segment-late, softmax": "SEG_REDUCE elements(d, r, t) (own e) -> (c)"
