@@ -9,12 +9,14 @@ Sections are those of Janssen and Scholz (lambda_cu.mappings.nodes). All numbers
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import Axis, Space
+from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import INTS, ONE, ZERO, op
@@ -109,6 +111,10 @@ def simplified(exp: ir.Exp) -> ir.Exp:
     match exp:
         case ir.Op(name, (a, b)) if name in KNOWN:
             return KNOWN[name](simplified(a), simplified(b))
+        case ir.If(ir.Op(">=", (a, b)), then, orelse):         # as sums and products, which plans of launches have
+            holds = least(most(INTS.plus(INTS.minus(simplified(a), simplified(b)), ONE), ZERO), ONE)
+            one, other = simplified(then), simplified(orelse)
+            return INTS.plus(other, INTS.times(INTS.minus(one, other), holds))
     return exp
 
 
@@ -212,19 +218,34 @@ def counted(axis: Axis) -> ir.Exp:
 
 
 def hull(space: Space, host: Lets) -> Space:
-    """Each axis as long as its longest, which lies at an end of the axes outside, if the length rises or falls."""
+    """Each axis as long as its longest, which lies at an end of the axes outside, if the length rises or falls; or,
+    where it has cases, at an end of one of them."""
     made: list[Axis] = []
     for axis in space:
         high = axis.high
         for number in reversed(range(len(made))):
             outer = f"i{number}"
             if outer in free_names(high):
+                last = INTS.minus(made[number].high, ONE)
                 ends = [simplified(substitute(high, {outer: end}))
-                        for end in (ZERO, INTS.minus(made[number].high, ONE))]
-                high = most(*ends)
+                        for end in (ZERO, last, *[least(most(place, ZERO), last) for place in cases(high, outer)])]
+                high = reduce(most, ends)
         made.append(Axis(host.let("longest", high if high == axis.high else most(high, ZERO)), ZERO, axis.step,
                          axis.width))
     return tuple(made)
+
+
+def cases(exp: ir.Exp, outer: str) -> list[ir.Exp]:
+    """The indices at which a case of the expression begins, or the one before it ends."""
+    return [at for part in subexpressions(exp) if isinstance(part, ir.If)
+            for at in ends_of(part.condition, outer)]
+
+
+def ends_of(condition: ir.Exp, outer: str) -> list[ir.Exp]:
+    match condition:
+        case ir.Op(">=", (ir.Var(name), place)) if name == outer:
+            return [place, INTS.minus(place, ONE)]
+    return []
 
 
 # Back -------------------------------------------------------------------------------------------

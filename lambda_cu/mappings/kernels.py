@@ -5,8 +5,9 @@
     }
 
 Two kinds of mappings walk kernels. Owners hold whole segments, one after another (lambda_cu.mappings.owners). All
-others give each index of the kernel's axes to a thread, in any order; so they walk what any order will do for, over
-axes of one length: MAPs, PERMUTEs that write no place twice, REDUCEs whose operator lets its sides be exchanged.
+others give each index of the kernel's axes to a thread, in any order; so they walk what any order will do for: MAPs,
+PERMUTEs that write no place twice, REDUCEs whose operator lets its sides be exchanged. Axes have one length, or lengths
+that are straight lines, under a Hull.
 
 A mapping with cases gives each partition of the space (lambda_cu.borders.partitions) a launch of its own.
 """
@@ -29,12 +30,16 @@ from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import show_case
-from nessie.lambda_cu.scope import space_names
+from nessie.lambda_cu.rename import substitute
+from nessie.lambda_cu.scope import free_names, space_names
 from nessie.lambda_cu.scope import space_of as space_of_soac
 from nessie.lambda_cu.spaces.closed import INTS, ZERO
+from nessie.lambda_cu.spaces.segments import length_at
 from nessie.lambda_cu.text.soacs import keyword
 from nessie.lambda_cu.typing import require
 
+Root = ir.Flat | ir.Uniform | ir.Closed
+ROW = ir.Var("#row")            # no name of a kernel's
 ORDERED = {ir.Scan: "each of its elements needs those before it", ir.Filter: "where survivors are stored depends on "
            "those before them", ir.Partition: "where elements are stored depends on those before them",
            ir.Order: "it sorts", ir.ReduceByIndex: "it combines elements in their order", ir.Once: "it has no space"}
@@ -46,7 +51,7 @@ class Walk:
     mapping's host code that is not bound there is, if it is a size; `bounds`: what it is, if it is a part's bound, in
     the kernel's names."""
     mapped: Mapped
-    root: ir.Flat | ir.Uniform
+    root: Root
     sizes: Mapping[str, ir.Size]
     number: int | None = None
     case: int = maps.REST
@@ -89,6 +94,8 @@ def walks_of(kernel: ir.Kernel) -> list[Walk]:
         return []
     root = root_of(kernel)
     if isinstance(kernel.by, maps.Cases):
+        if isinstance(root, ir.Closed):
+            raise Unmappable(kernel.by, "cases are of axes that have one length")
         natural, cases = natural_of(kernel), dict(kernel.by.of)
         return [part_walk(root, number, part, cases.get(part.case, AUTO), natural)
                 for number, part in enumerate(parts_of(kernel, kernel.by))]
@@ -217,7 +224,7 @@ def ordered(soac: ir.Soac) -> str:
     return ORDERED.get(type(soac), "")
 
 
-def root_of(kernel: ir.Kernel) -> ir.Flat | ir.Uniform:
+def root_of(kernel: ir.Kernel) -> Root:
     """Return the space of all bindings, of which each may be walked in any order."""
     spaces: dict[ir.Space, None] = {}
     for bind in kernel.binds:
@@ -229,23 +236,28 @@ def root_of(kernel: ir.Kernel) -> ir.Flat | ir.Uniform:
         spaces[soac.space] = None
     segmented = [space for space in spaces if not isinstance(space, ir.Flat)]
     root = next(iter((*segmented, *spaces)))
-    if not isinstance(root, ir.Flat | ir.Uniform):
-        raise Unmappable(kernel.by, "rows of its space have lengths of their own, and threads of a mapping go along "
-                                    "axes of one length; Levels([warp, lane], Gen) lets owners hold rows")
+    if not isinstance(root, ir.Flat | ir.Uniform) and not (isinstance(root, ir.Closed) and straight(root)):
+        what = ("rows of its space have lengths of their own, and threads of a mapping go along axes of one length"
+                if not isinstance(root, ir.Closed) else "the lengths of its rows are no straight lines, so that nobody "
+                "knows the longest before the launch")
+        raise Unmappable(kernel.by, f"{what}; Levels([warp, lane], Gen) lets owners hold rows")
     total = root.size if isinstance(root, ir.Flat) else root.total
     require(spaces.keys() <= {root, ir.Flat(total)}, "its bindings have several spaces, and a mapping walks one")
     return root
 
 
-def space_of(root: ir.Flat | ir.Uniform) -> tuple[Space, dict[str, ir.Size]]:
+def straight(root: ir.Closed) -> bool:
+    """Are the lengths of its rows straight lines, which begin at some rows? Then the longest is at an end of one."""
+    return all([isinstance(term, ir.Binomial) and len(term.coefficients) <= 2 and not term.doubling
+                for term in root.terms])
+
+
+def space_of(root: Root) -> tuple[Space, dict[str, ir.Size]]:
     """Return the axes of the space, and the sizes that they name: by names of the kernel's, as far as mappings do not
     have them for themselves."""
-    sizes: dict[str, ir.Size] = {}
-    space = []
-    for size in extents_of(root):
-        if isinstance(size, ir.Var):
-            name = f"{size.name}_" if OUTER.match(size.name) or size.name in PLACES else size.name
-            sizes[name] = size.name
-            size = ir.Var(name)
-        space.append(Axis(size))
-    return tuple(space), sizes
+    axes = [INTS.size(root.segments), length_at(root, ROW)] if isinstance(root, ir.Closed) else extents_of(root)
+    names = {name for axis in axes for name in free_names(axis)} - {ROW.name}
+    known = {name: f"{name}_" if OUTER.match(name) or name in PLACES else name for name in names}
+    places = {name: ir.Var(inside) for name, inside in known.items()} | {ROW.name: ir.Var("i0")}
+    return (tuple([Axis(substitute(axis, places)) for axis in axes]),
+            {inside: name for name, inside in known.items()})

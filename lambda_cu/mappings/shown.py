@@ -96,13 +96,12 @@ def in_sizes(made: Mapped, bounds: Mapping[str, ir.Exp] = MappingProxyType({})) 
     return replace(made, stages=(space, *made.stages[1:]), grid=grid, block=block, loops=loops)
 
 
-def shown_idle(made: Mapped) -> str:
-    """How many threads have no index, as a formula of sizes, for a space of axes that begin at 0 and have no steps."""
+def shown_idle(made: Mapped, elements: ir.Exp) -> str:
+    """How many threads have no index, as a formula of sizes."""
     if not made.guards:
         return "none"
     found = in_sizes(made)
-    idle = INTS.minus(product((*found.grid, *found.block, *found.loops.values())),
-                      product([axis.high for axis in found.stages[0]]))
+    idle = INTS.minus(product((*found.grid, *found.block, *found.loops.values())), elements)
     return " ".join(show_exp(idle).split())
 
 

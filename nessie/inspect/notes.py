@@ -23,10 +23,11 @@ from nessie.lambda_cu.mappings.axes import show_space
 from nessie.lambda_cu.mappings.choice.auto import of_kernel, shown_candidates
 from nessie.lambda_cu.mappings.kernels import Walk, walks_of
 from nessie.lambda_cu.mappings.owners import by_owners, owned
-from nessie.lambda_cu.mappings.shown import in_sizes, shown_idle, shown_launch, shown_recovery
+from nessie.lambda_cu.mappings.shown import in_sizes, product, shown_idle, shown_launch, shown_recovery
 from nessie.lambda_cu.mappings.strategies import AUTO
 from nessie.lambda_cu.mappings.text import show_case, show_mapping
 from nessie.lambda_cu.scope import failing_functions, statements
+from nessie.lambda_cu.spaces.closed import INTS
 from nessie.lambda_cu.spaces.steps import show
 from nessie.lambda_cu.text.printer_expressions import show_exp, show_size
 from nessie.mono import nodes as mono
@@ -162,7 +163,9 @@ def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]
     if walks[0].number is not None:
         return MappingExplained(place, text, source, "", parts=tuple([part_explained(walk, names) for walk in walks]))
     (found,) = walks
-    launch, idle = shown_launch(in_sizes(found.mapped)), shown_idle(found.mapped)
+    root, axes = found.root, [axis.high for axis in found.mapped.stages[0]]
+    elements = INTS.size(root.total) if isinstance(root, ir.Closed) else product(axes)
+    launch, idle = shown_launch(in_sizes(found.mapped)), shown_idle(found.mapped, elements)
     tried = []
     if any([wish.second.strip() == AUTO.name for wish in wishes]):
         tried = shown_candidates(of_kernel(kernel, given))

@@ -194,8 +194,8 @@ OPTIONS = (
            "([float; n],[float; n])", (*COMPILING, "run", "profile")),
     Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
            ("run", "compile", "show", "profile", "tune", "graph", "explain", "inspect", "doctor")),
-    Option(("--shapes",), "NxM,...", "the numbers n, m and k for which ARGs are made and measured: 1000000x10,1000x1e6;"
-           " lengths is m for each of n rows, or follows a power law where the shape is power or power:1000x1e6",
+    Option(("--shapes",), "NxM,...", "the numbers n, m and k for which ARGs are made and measured: 1e6x10,1000x1e6; "
+           "lengths is m for each of n rows, or follows a power law where the shape is power or power:1000x1e6",
            ("tune",), type=shapes),
     Option(("--columns",), "NAME,...", "the names of the columns of the table of -o (default: those of the variables "
            "of which the function makes tuples)", ("run",), type=names),

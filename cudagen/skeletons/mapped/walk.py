@@ -25,6 +25,7 @@ from nessie.cudagen.kernels.walk import walk_of as places_of
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer, Shape
+from nessie.cudagen.skeletons.chunks import start_of
 from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import launch
 from nessie.cudagen.skeletons.cuda.finish import finish_alone
@@ -34,7 +35,7 @@ from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, r
 from nessie.cudagen.skeletons.mapped.sums import leave_parts
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings.axes import show_space, substitute_all
-from nessie.lambda_cu.mappings.kernels import Walk, walks_of
+from nessie.lambda_cu.mappings.kernels import Root, Walk, walks_of
 from nessie.lambda_cu.mappings.mapped import PLACES
 from nessie.lambda_cu.mappings.nodes import REST
 from nessie.lambda_cu.mappings.text import show_mapping
@@ -113,8 +114,8 @@ def launched(shape: Shape) -> loops.Exp:
 SPECIAL = {place: place.removesuffix("_x") for place in PLACES}
 
 
-def axes(root: ir.Flat | ir.Uniform) -> str:
-    count = 1 if isinstance(root, ir.Flat) else len(root.axes)
+def axes(root: Root) -> str:
+    count = 1 if isinstance(root, ir.Flat) else len(root.axes) if isinstance(root, ir.Uniform) else 2
     return f"the {count} axes" if count > 1 else "the axis"
 
 
@@ -165,7 +166,7 @@ def walk_threads(sweep: Sweep, found: Walk, known: Known) -> None:
     code.statements += statements
 
 
-def element(sweep: Sweep, root: ir.Flat | ir.Uniform, at: tuple[loops.Exp, ...], inner: Inside | None) -> None:
+def element(sweep: Sweep, root: Root, at: tuple[loops.Exp, ...], inner: Inside | None) -> None:
     """What is done at an index, which is told by axes."""
     code = sweep.code
     if isinstance(root, ir.Flat):
@@ -173,8 +174,9 @@ def element(sweep: Sweep, root: ir.Flat | ir.Uniform, at: tuple[loops.Exp, ...],
         inside_or_not(sweep, inner, index, index, lambda: sweep.root(index))
         return
     *outer, place = [code.let_int(hint, exp) for hint, exp in zip((*["row"] * (len(at) - 1), "place"), at, strict=True)]
-    row = code.let_int("segment", number_at(outer, tuple(map(code.size, root.axes))))
-    start = code.let_int("start", op("*", row, code.size(root.length)))
+    sizes = root.axes if isinstance(root, ir.Uniform) else (root.segments,)
+    row = code.let_int("segment", number_at(outer, tuple(map(code.size, sizes))))
+    start = code.let_int("start", start_of(code, root, row))
     index = code.let_int("i", op("+", start, place))
     if sweep.axes:
         sweep.counted(row, outer)

@@ -30,6 +30,7 @@ class Candidate:
 def of_kernel(kernel: ir.Kernel, given: Mapping[str, int]) -> list[Candidate]:
     """The candidates for a kernel, the best first. `given`: some of its sizes."""
     root = root_of(kernel)
+    assert not isinstance(root, ir.Closed)          # which no strategy maps
     space, names = space_of(root)
     axes = (root.size,) if isinstance(root, ir.Flat) else root.axes
     known = {**given, **{axis: size for axis, size in zip(axes, lengths(axes, given)) if isinstance(axis, str)}}
