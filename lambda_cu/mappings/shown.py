@@ -42,6 +42,9 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
         if top is None:
             return "The mapping none is today's walk: there is nothing to show.\n"
         made = mapped(top, of)
+        certain = [int(length.value) if isinstance(length, ir.Const) else 1 for length in made.block]
+        if over := beyond((1, 1, 1), tuple(certain)):
+            raise Unmappable(top, over)
     except Unmappable as wrong:
         place = places.of(wrong.part)
         raise NessieError(wrong.message, *([(place, "")] if place else [])) from None
