@@ -267,34 +267,34 @@ class Array:
 
     # What the compiler makes ----------------------------------------------------------------------
 
-    def explain(self, target: str | None = None, everything: bool = False) -> Any:
+    def explain(self, target: str | None = None, everything: bool = False, float: Width = 64) -> Any:
         """What is fused and what is not, why, and at what cost, as `nessie explain` tells it."""
-        function, given, device = self._function("explain")
+        function, given, device = self._function("explain", float)
         return function.explain(*given, target=target or device, everything=everything)
 
-    def graph(self, target: str | None = None) -> Any:
+    def graph(self, target: str | None = None, float: Width = 64) -> Any:
         """The dependence graph of the expression, with the nodes that share a kernel."""
-        function, given, device = self._function("graph")
+        function, given, device = self._function("graph", float)
         return function.graph(*given, target=target or device)
 
-    def kernels(self, target: str | None = None) -> Any:
+    def kernels(self, target: str | None = None, float: Width = 64) -> Any:
         """The fused kernels, and the code around them."""
-        function, given, device = self._function("kernels")
+        function, given, device = self._function("kernels", float)
         return function.kernels(*given, target=target or device)
 
-    def stages(self, target: str | None = None) -> Any:
+    def stages(self, target: str | None = None, float: Width = 64) -> Any:
         """The expression as a NESL program, and after each stage of the compiler."""
-        function, given, device = self._function("stages")
+        function, given, device = self._function("stages", float)
         return function.stages(*given, target=target or device)
 
-    def _function(self, what: str) -> tuple[Any, list[Any], str]:
+    def _function(self, what: str, floats: int) -> tuple[Any, list[Any], str]:
         """What computes the array, what that takes, in the computer's memory, and the target of its device."""
         if self._nessie_node.operation is None:
             raise NessieError(f"{what}: this array is computed, and there is no expression left",
                               hint="ask before it is converted or evaluated")
         with as_nessie_errors():
-            running.settle(nodes.in_order([self._wide]))
-            function, given = running.function_of([self._wide])
+            running.settle(nodes.in_order([self._wide]), floats=floats)
+            function, given = running.function_of([self._wide], floats)
             device = self.device
             return function, given if device == devices.HOST else [on_host(one) for one in given], device
 

@@ -81,10 +81,10 @@ def place_of(step: nodes.Step) -> Span | None:
     return None if body is None or body.caller is None else body.caller.span
 
 
-def function_of(results: Sequence[nodes.Node]) -> tuple[Any, list[Any]]:
-    """Return the function of NESL that computes these nodes, and what it takes."""
+def function_of(results: Sequence[nodes.Node], floats: int = 64) -> tuple[Any, list[Any]]:
+    """Return the function of NESL that computes these nodes with floats of so many bits, and what it takes."""
     order = nodes.in_order(results)
-    found = compiled(order, results)
+    found = compiled(order, results, floats)
     return found.program[ENTRY], arguments(order, found.written)
 
 

@@ -137,6 +137,9 @@ def test_sections_with_floats_of_32_bits(target: str) -> None:
 
 
 def test_floats_have_32_or_64_bits() -> None:
+    halves = nessie.array([1, 2]).map(lambda x: x / 2)
+    assert "float32" in str(halves.kernels(float=32)) and "float32" not in str(halves.kernels())
+    assert "12*#a_1 bytes" in str(halves.explain(float=32)) and "16*#a_1 bytes" in str(halves.explain())
     for call in (lambda: nessie.array([1.5]).map(lambda x: x).evaluate(float=16),
                  lambda: nessie.host_section(float=True)(lambda a: a)):
         with pytest.raises(nessie.NessieError, match="float is 32 or 64, not"):
