@@ -175,6 +175,8 @@ REFUSED: dict[str, Any] = {
     "a function of C of two": lambda: A.combine(A, np.hypot),
     "an operator as a body": lambda: A.map(operator.neg),
     "a class of C as a body": lambda: A.map(str),
+    "a value as a body": lambda: A.map(np.array([1, 2])),
+    "a conversion as a body": lambda: A.map(float),
     "a function of C that no body has": lambda: A.map(lambda x: math.gcd(x, 4)),
     "a function of Python's with other arguments": lambda: A.map(lambda x: round(x, 1)),
     "an int from outside of more than 64 bits": lambda: A.map(lambda x: x + LONG),

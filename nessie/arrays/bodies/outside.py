@@ -109,7 +109,7 @@ def instead_of(function: Any) -> str:
     if known.row_of(function, [INT]) is not None:
         parameters = ", ".join("xyz"[:known.count_of(function)])
         return f"lambda {parameters}: {called}({parameters}) calls it"
-    if function in (builtins.int, builtins.float, builtins.bool, builtins.round):
+    if any([function is one for one in (builtins.int, builtins.float, builtins.bool, builtins.round)]):
         return f"lambda x: {called}(x) calls it"
     if module == "_operator" and isinstance(function, BuiltinFunctionType):
         return "a lambda with the operator itself is a body: lambda x, y: x + y"
