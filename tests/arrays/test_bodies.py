@@ -192,6 +192,30 @@ def else_of_a_tuple(x):
     return x
 
 
+# Rows that are known to have elements -----------------------------------------------------------------
+
+
+def greatest_or_none(row):
+    return max(row) if len(row) > 0 else -1
+
+
+def greatest_behind_a_return(row):
+    if not row:
+        return -1
+    return max(row) - min(row)
+
+
+def greatest_if_there_are_some(row):
+    if len(row) >= 1 and max(row) > 2:              # noqa: SIM108
+        found = max(row)
+    else:
+        found = -1 if 0 == len(row) else min(row)   # noqa: SIM300
+    return found
+
+
+GUARDED = [greatest_or_none, greatest_behind_a_return, greatest_if_there_are_some]
+
+
 # Comparisons ----------------------------------------------------------------------------------------
 
 
@@ -325,6 +349,23 @@ def all_comparisons(i, f):
 @pytest.mark.parametrize("target", ["cpu", "reference"])
 def test_a_body_of_rows(body: Callable[..., Any], target: str) -> None:
     assert nessie.nest(ROWS).map(body).evaluate(target).tolist() == [body(x) for x in ROWS]
+
+
+@pytest.mark.parametrize("body", GUARDED, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_rows_without_elements_have_no_greatest_one_where_nobody_asks(body: Callable[..., Any], target: str) -> None:
+    rows = [*ROWS, [], [2, 1]]
+    assert nessie.nest(rows).map(body).evaluate(target).tolist() == [body(row) for row in rows]
+
+
+def test_what_is_known_to_have_elements_is_not_checked() -> None:
+    rows = nessie.nest([*ROWS, []])
+    assert str(rows.map(greatest_or_none).kernels()).count(" = run K") == 1
+    with pytest.raises(nessie.NessieError, match="no greatest of no elements") as failed:
+        rows.map(lambda row: max(row) if len(row) < 3 else 0).evaluate()
+    assert failed.value.span is not None and "max(row) if" in str(failed.value)
+    of_rows = nessie.nest([[[1, 5], []], [[]], [[2]]])
+    assert of_rows.map(lambda row: sum([max(r) for r in row if len(r) > 0])).tolist() == [5, 0, 2]
 
 
 def test_a_loop_without_rounds_sets_nothing() -> None:
