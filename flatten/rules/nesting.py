@@ -9,11 +9,12 @@ from nessie.flatten.rules.folding import reduce, scan
 from nessie.flatten.rules.lengths import checked_form
 from nessie.flatten.translator import Translator, scalar, sequence
 from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, composed, minus, op, plus, segments
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, atom_of, composed, minus, op, plus, segments, uniform
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, solid
 from nessie.flatten.values.spaces import closed_space, space_of, told
 from nessie.flatten.values.values import (
+    Both,
     Leaf,
     Scalar,
     ScalarTerm,
@@ -53,9 +54,20 @@ def joined_rows(emitter: Emitter, rows: Domain, items: Domain, domain: Domain, v
     """Return the items of the rows as elements of the domain's sequences, under the same indices."""
     if domain is HOST:
         space = emitter.host_space(items.size)
-    else:
-        space = composed(domain, items.size, lambda s: items.start(rows.start(s)))
+        return dense(domain, space, in_rows(emitter, value, items, space))
+    space = composed(domain, items.size, lambda s: items.start(rows.start(s)))
     return dense(domain, space, rehome(value, items, space))
+
+
+def in_rows(emitter: Emitter, value: Value, old: Domain, new: Domain) -> Value:
+    """Return the same elements under the same indices of another domain. Dense rows of one length stay such rows."""
+    match value:
+        case Both(first, second):
+            return Both(in_rows(emitter, first, old, new), in_rows(emitter, second, old, new))
+        case Sequence(home, dense=True) if home is old and isinstance(value.space.space, ir.Uniform):
+            rows = emitter.known_space(uniform(new, value.space.space.length, value.space.size))
+            return dense(new, rows, in_rows(emitter, value.leaves[0].value, value.space, rows))
+    return rehome(value, old, new)
 
 
 def flattened_view(outer: Sequence, items: Domain, leaves: tuple[Leaf, ...], domain: Domain) -> Value:
