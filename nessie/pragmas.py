@@ -18,10 +18,10 @@ from functools import lru_cache
 
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
-from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS, unknown_level
+from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
 from nessie.lambda_cu.mappings.nodes import STRATEGIES
 from nessie.lambda_cu.mappings.text import parse_part
-from nessie.schedule.wishes.asked import case_number
+from nessie.schedule.wishes.asked import case_number, mistake_in_levels
 from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, Bound, Wish
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
@@ -35,7 +35,6 @@ PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHAR
                     re.IGNORECASE)
 LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+(?:\s+(\w+)\s+\w+)?\s+by\s+(\w+)(\s*\([^%]*|(?:\s*,\s*\w+)+)?\s*%",
                   re.IGNORECASE)
-WORD = re.compile(f"{NAME_CHARACTER}+")
 FIRST = {FUSE: 1, CUT: 1, LEVEL: 4, MAP: 7}         # the groups of the pragmas' words
 
 
@@ -59,13 +58,9 @@ def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
     """The error of a pragma that has a name which its form does not bind."""
     known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
     match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
-    if wish.place and match and wish.kind == LEVEL and (wrong := unknown_level(wish.second.split(","))):
-        several = "," in wish.second
-        word = next(found for found in WORD.finditer(match.string, *match.span(6)) if found[0].lower() == wrong)
-        return NessieError(f"there is no level {wrong}{'' if several else ' that owns segments'}",
-                           (Span(wish.place.source, *word.span()), ""),
-                           hint=f"there are {', '.join(LEVELS if several else OWNERS)}"
-                                f"{'' if several else f', and {ITEMS} for none'}")
+    if wish.place and match and wish.kind == LEVEL and (
+            wrong := mistake_in_levels(Span(wish.place.source, *match.span(6)))) is not None:
+        return wrong
     for number, name in enumerate(wish.names, FIRST[wish.kind] + 1):
         if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"

@@ -38,13 +38,6 @@ OWNERS = ("block", "warp", "sub8", "sub4", "thread")        # what can hold a wh
 ITEMS = "items"                                             # nobody holds any: threads have equally many elements
 
 
-def unknown_level(levels: list[str]) -> str:
-    """Return the word of a list of levels that is none there; '' if there is none. A level by itself owns segments,
-    or none does."""
-    known = (*OWNERS, ITEMS) if len(levels) == 1 else LEVELS
-    return next((level or "''" for level in levels if level not in known), "")
-
-
 @dataclass(frozen=True)
 class Limits:
     """What a launch may have: blocks in each direction x, y, z; threads of a block likewise, and in all."""

@@ -25,7 +25,7 @@ from nessie.base.text.nearest import nearest
 from nessie.base.widths import SETTINGS
 from nessie.forms import FORMS
 from nessie.inspect.views import VIEWS
-from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS, unknown_level
+from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
 from nessie.pipeline import PASSES
 from nessie.running.targets import TARGETS
 from nessie.session.streams import say
@@ -107,15 +107,6 @@ def pair(text: str) -> tuple[str, str]:
     return (first, second) if first and second and "," not in second else wrong(text, "two names, such as total,sq")
 
 
-def level(text: str) -> tuple[str, str]:
-    name, _, listed = (part.strip().lower() for part in text.partition("="))
-    levels = [part.strip() for part in listed.split(",")]
-    if not name or unknown_level(levels):
-        wrong(text, f"NAME=LEVEL, with one of {', '.join((*OWNERS, ITEMS))}, or NAME=LEVEL,LEVEL... with one for each "
-              "axis")
-    return name, ",".join(levels)
-
-
 def shapes(text: str) -> tuple[Shape, ...]:
     found = [shape_of(part.strip(), LARGEST) for part in text.split(",")]
     if None in found:
@@ -160,7 +151,7 @@ OPTIONS = (
            group=FUSED, useful=BUILDING),
     Option(("--level",), "NAME=LEVEL", f"on a GPU, let one {', '.join(OWNERS[:-1])} or {OWNERS[-1]} hold each segment "
            f"where NAME is computed, {ITEMS} let none, or say a level for each axis, such as grid,block; may be given "
-           "several times", type=level, several=True, group=FUSED,
+           "several times", several=True, group=FUSED,
            useful=BUILDING),
     Option(("--map",), "NAME=MAPPING", "on a GPU, let threads walk by this mapping (docs/mappings.md) where NAME, or "
            "its partition, NAME case 2, is computed: GridBlock(...), Jing, JingExt, FoldAll, auto, none; @FILE: lines "

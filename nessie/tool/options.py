@@ -13,7 +13,7 @@ from nessie.base.system.deadline import NEVER, Deadline
 from nessie.base.system.limits import COMMAND_LINE, PROMPT, LimitHints
 from nessie.base.system.writing import write
 from nessie.base.widths import Widths
-from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, Wish
+from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
 from nessie.session.streams import say, warn
 from nessie.tool.command_line import COMPILING
 from nessie.tool.formats import format_of
@@ -118,12 +118,11 @@ def widths_of(options: argparse.Namespace) -> Widths:
 
 
 def wishes_of(options: argparse.Namespace) -> tuple[Wish, ...]:
-    plain = [Wish(kind, *names) for kind, given in ((FUSE, options.fuse_edge), (CUT, options.cut),
-                                                    (LEVEL, options.level)) for names in given]
-    if not options.map:
+    plain = [Wish(kind, *names) for kind, given in ((FUSE, options.fuse_edge), (CUT, options.cut)) for names in given]
+    if not options.map and not options.level:
         return tuple(plain)
-    from nessie.schedule.wishes.asked import asked  # reads mappings, which few ask for
-    return (*plain, *[wish for text in options.map for wish in asked(text)])
+    from nessie.schedule.wishes.asked import asked, asked_levels  # reads mappings, which few ask for
+    return (*plain, *map(asked_levels, options.level), *[wish for text in options.map for wish in asked(text)])
 
 
 def machine_of(options: argparse.Namespace) -> Any:

@@ -1,5 +1,5 @@
-"""Wishes for mappings as options have them: `b=Jing`, `b case 2=Jing`, or `@FILE`, whose lines are `b by Jing` or `b
-case 2 by Jing`."""
+"""Wishes for mappings and levels as options have them: `b=Jing`, `b case 2=Jing`, or `@FILE`, whose lines are `b by
+Jing` or `b case 2 by Jing`; `s=warp`, or `b=grid,block`, a level for each axis."""
 from __future__ import annotations
 
 import re
@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nessie.base.source import NessieError, Source, Span
+from nessie.base.text.nearest import nearest
+from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS
 from nessie.lambda_cu.mappings.nodes import REST, Cases
 from nessie.lambda_cu.mappings.text import parse_part
-from nessie.schedule.wishes.wishes import MAP, Wish
+from nessie.schedule.wishes.wishes import LEVEL, MAP, Wish
 
 ASKED = re.compile(r"\s*([^\s=]+)(?:\s+(?i:case)\s+([^\s=]+))?\s*=\s*(.*\S)\s*", re.DOTALL)
 LINE = re.compile(r"[^\S\n]*([^\s#]\S*)(?:[^\S\n]+(?i:case)[^\S\n]+(\S+))?[^\S\n]+by[^\S\n]+([^\n]*[^\s])[^\S\n]*")
+LISTED = re.compile(r"[^,]+|(?<=,)(?=,|$)")
 SKIPPED = re.compile(r"\s*(#.*)?")
 
 
@@ -23,6 +26,33 @@ def asked(text: str, option: str = "--map") -> list[Wish]:
     source = Source(option, text)
     wanted = "NAME=MAPPING, such as b=Jing, or NAME case 2=MAPPING"
     return [wish(source, ASKED.fullmatch(text), Span(source, 0, len(text)), wanted)]
+
+
+def asked_levels(text: str, option: str = "--level") -> Wish:
+    """Return what an option's value wishes for. Raise NessieError, with the word underlined, where it is none."""
+    source, found = Source(option, text), ASKED.fullmatch(text)
+    if found is None or found[2]:
+        raise NessieError("what is to be computed where must stand here: NAME=LEVEL, such as s=warp, or a level for "
+                          "each axis, such as b=grid,block", (Span(source, 0, len(text)), ""))
+    levels = Span(source, *found.span(3))
+    if (wrong := mistake_in_levels(levels)) is not None:
+        raise wrong
+    return Wish(LEVEL, found[1].lower(), "".join(found[3].lower().split()), text=levels)
+
+
+def mistake_in_levels(text: Span) -> NessieError | None:
+    """The error of a list of levels that has a word which is none. A level by itself owns segments, or none does."""
+    words = list(LISTED.finditer(text.source.text, text.start, text.end))
+    several = len(words) > 1
+    known = tuple(LEVELS) if several else (*OWNERS, ITEMS)
+    for word in words:
+        if (level := word[0].strip().lower()) not in known:
+            meant = nearest(level, known)
+            start = word.start() + len(word[0]) - len(word[0].lstrip())
+            return NessieError(f"there is no level {level}{'' if several else ' that owns segments'}",
+                               (Span(text.source, start, start + len(level)), ""),
+                               hint=f"there are {', '.join(known)}{f'; did you mean {meant}?' if meant else ''}")
+    return None
 
 
 def of_file(path: str) -> Iterator[Wish]:

@@ -471,5 +471,14 @@ def test_lists_of_levels_that_cannot_be(levels: str, says: str, word: str, tmp_p
         line, carets = next((line, told.splitlines()[at + 1]) for at, line in enumerate(told.splitlines())
                             if levels in line and " | " in line)
         assert line[carets.index("^"):carets.rindex("^") + 1] == word
-    assert main(["compile", written(tmp_path, NEST), *TYPE, "--target", "cuda", "--level", f"a={levels}"]) in (1, 2)
+    assert main(["compile", written(tmp_path, NEST), *TYPE, "--emit", "fused", "--target", "cuda", "--level",
+                 f"a={levels}"]) == 1
+    told = capsys.readouterr().err
+    assert says in told and (not word or f"| {' ' * (2 + levels.index(word))}{'^' * len(word)}\n" in told)
+
+
+@pytest.mark.parametrize("value", ["warp", "=warp", "a=", "a", "a=warp,", "a=,warp", "a=grid,,block"])
+def test_an_option_that_is_no_list_of_levels(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", written(tmp_path, NEST), *TYPE, "--emit", "fused", "--target", "cuda", "--level",
+                 value]) == 1
     assert "error: " in capsys.readouterr().err

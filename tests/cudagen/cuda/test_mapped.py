@@ -106,7 +106,18 @@ def test_mappings_change_no_value(rank: int, mapping: str) -> None:
 
 
 @pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
-@pytest.mark.parametrize("mapping", ["Jing", "FoldAll", "GridBlock(1, SplitLast(8, ShiftLB(Gen)))"])
+@pytest.mark.parametrize("mapping", ["JingExt", "FoldAll", "auto"])
+def test_a_nest_of_eleven(mapping: str) -> None:
+    text = nest(11)
+    built, sizes = code(text, mapping), [2] * 10 + [3]
+    expected = content(execute_reference(compiled(text, "cpu"), sizes))
+    for seed in range(4):
+        found = host.execute(built.program, built.host, sizes, gpu_device(built, Cudasim(2, seed)))
+        assert np.array_equal(content(found), expected)
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+@pytest.mark.parametrize("mapping", ["Jing", "JingExt", "FoldAll", "auto", "GridBlock(1, SplitLast(8, ShiftLB(Gen)))"])
 def test_plusone(mapping: str) -> None:
     text = "function main(v) : [float] -> [float] = {x + 1.0 : x in v};"
     program, built = compiled(text, "cudasim", mapping), code(text, mapping)
