@@ -17,6 +17,7 @@ from test_cubins import ARCHITECTURES, NVRTC
 from test_gpu import launch
 from test_races import Kernels, watched
 
+from nessie.base.source import Source
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.counting import Access
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
@@ -31,7 +32,11 @@ from nessie.cudagen.loops.check import check
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.cudagen.skeletons.products import staged
 from nessie.cudagen.skeletons.products.sides import Tiled, members, products_of
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.pipeline import Job, pass_named
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
@@ -213,6 +218,24 @@ def test_few_lanes_meet_in_a_bank(name: str) -> None:
     found = accesses(KERNELS[name], [d, *arguments[1:]] if name == "batched" else arguments)
     held = [access for access in found if access.point.shared]
     assert held and all([access.ways <= 2 * access.requests for access in held])
+
+
+# Programs -------------------------------------------------------------------------------------------
+
+
+GEMM_PROGRAM = """function gemm(alpha, beta, m, n, k, a, b, c)
+    : (float, float, int, int, int, [float], [float], [float]) -> [[float]] =
+  {{alpha * sum({a[i * k + l] * b[l * n + j] : l in [0:k]}) + beta * c[i * n + j] : j in [0:n]} : i in [0:m]};"""
+
+
+def test_gemm_is_one_kernel_that_does_not_divide() -> None:
+    job = Job(entry="gemm", target="cudasim")
+    program = compile_program(job, TEXT, Source("gemm.nesl", GEMM_PROGRAM), pass_named("borders"))
+    (of,) = program.kernels
+    assert not [exp for bind in of.binds for thunk in INDEX_THUNKS.of(bind.soac) for exp in subexpressions(thunk.body)
+                if isinstance(exp, ir.Op) and exp.op in ("/", "rem", "mod")]
+    plan, other = generate(program, "cuda").plans
+    assert [phase.function for phase in plan.phases] == ["K1_tiles"] and plan.alone and plan.alone.plan == other.name
 
 
 # Machine code ---------------------------------------------------------------------------------------
