@@ -11,6 +11,7 @@
     told            what one sweep tells the next of survivors
     targets         where a PERMUTE or REDUCE_BY_INDEX writes
 
+    products/       sums over rows and columns
     cpu/            walk, order
     cuda/           walk, order
     mapped/         walks by mappings, of GPUs
