@@ -243,8 +243,11 @@ def test_sectors_are_counted(tmp_path: Path) -> None:
         words = [sys.executable, str(BENCHMARKS / "sectors.py"), name, "--size", "8192", "--save", str(saved)]
         ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
         assert (ran.returncode, ran.stderr) == (0, "")
-    titles, *rows = [cells(line) for line in saved.read_text("utf-8").splitlines()]
-    assert [row[:2] for row in rows] == [["map", "8,192"], ["scan", "8,192"]] and cells(ran.stdout.rstrip()) == rows[0]
+    counts, asked = saved.read_text("utf-8").split("\n\n")
+    titles, *rows = [cells(line) for line in counts.splitlines()]
+    assert [row[:2] for row in rows] == [["map", "8,192"], ["scan", "8,192"]]
+    assert cells(ran.stdout.splitlines()[0]) == rows[0]
+    assert all([cells(line)[-1] == "none" for line in asked.splitlines()[1:]])
     for row in rows:
         of = dict(zip(titles, row, strict=True))
         assert (of["launches"], of["fills"], of["reads"]) == ("1", "0", "0")
