@@ -16,7 +16,7 @@ from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.host import host
 from nessie.lambda_cu.mappings.certificate import mistake
-from nessie.lambda_cu.mappings.kernels import walk_of
+from nessie.lambda_cu.mappings.kernels import walks_of
 from nessie.lambda_cu.reference.reference import execute as execute_reference
 from nessie.lambda_cu.text.parser import parse_kernel
 from nessie.tool.cli import main
@@ -43,7 +43,7 @@ def test_hulls_change_no_value(shape: str, mapping: str) -> None:
     text = text_of(SHAPES[shape])
     program, plain = compiled(text, "cudasim", mapping), compiled(text, "cpu")
     (kernel,) = [kernel for kernel in program.kernels if kernel.by is not None]
-    walk = walk_of(kernel)
+    [walk] = walks_of(kernel)
     assert walk is not None
     built, cpu = gpu_code(program), cpu_device(plain)
     for seed, n in enumerate(SIZES):
@@ -92,7 +92,7 @@ def test_kernels_do_what_their_bindings_do(name: str, mapping: str) -> None:
 @pytest.mark.parametrize("mapping", MAPPINGS)
 def test_each_index_is_walked_once(space: str, mapping: str) -> None:
     kernel = parse_kernel(KERNELS["failing"].replace("MAPPING", mapping).replace("SPACE", space))
-    found = walk_of(kernel)
+    [found] = walks_of(kernel)
     assert found is not None
     for n in range(8):
         assert mistake(found.mapped, found.mapped.stages[0], {"n": n}) == ""
