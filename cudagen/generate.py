@@ -46,8 +46,9 @@ from nessie.lambda_cu.scope import calls_of_functions, statements
 CHUNK = 32768                   # items: some 256 KB of each array; enough chunks to balance, few partial results
 LONG_CHUNK = 512                # where an element may go round a loop as often as it likes
 RECURSIVE_CHUNK = 32            # where it may recur
-BUFFER = re.compile(r"(.*_)?(parts|carry|tails|heads|aggregates|prefixes|claims|written|status|tickets|"
-                    r"packed_(rows|columns)[0-9]+)")
+BUFFER = re.compile(            # names that skeletons give to what they need for themselves
+    r"(.*_)?(parts|carry|tails|heads|aggregates|prefixes|claims|written|status|tickets|descriptors|"
+    r"packed_(rows|columns)[0-9]+)|.*_(all|bits|codes|codes_2|counts|order|order_2)")
 RUN = 8                         # items a thread of a GPU, where it has neighbours
 
 

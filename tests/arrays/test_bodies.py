@@ -518,3 +518,39 @@ def test_loop_variables_in_lambdas_mean_what_they_mean_in_python() -> None:
     assert [nessie.array([1, 2]).map(f).tolist() for f in later] == [[f(1), f(2)] for f in later] == [[2, 4]] * 3
     bound = [lambda x, k=k: x * k for k in range(3)]
     assert [nessie.array([1, 2]).map(f).tolist() for f in bound] == [[0, 0], [1, 2], [2, 4]]
+
+
+def times(k: int) -> Callable[[int], int]:
+    return lambda x: x * k
+
+
+def joined(a: Callable[[int], int], b: Callable[[int], int]) -> Callable[[int], int]:
+    return lambda x: a(x) + 10 * b(x)
+
+
+def test_functions_of_one_text_that_are_two_functions() -> None:
+    """What is compiled for one function that is called twice is not for two that look alike."""
+    two, three = times(2), times(3)
+    v = nessie.array([1, 2])
+    for body in (joined(two, two), joined(two, three), joined(three, two), joined(two, joined(three, two)),
+                 joined(two, joined(two, two)), joined(joined(two, three), three)):
+        assert v.map(body).to_numpy().tolist() == [body(1), body(2)]
+
+
+FIVE = 5
+
+
+def by_five(x: int) -> int:
+    return x * FIVE
+
+
+also_by_five = once_more = by_five
+
+
+def test_a_function_by_two_names() -> None:
+    @nessie.host_section
+    def both(v):                                                                            # type: ignore[no-untyped-def]
+        return also_by_five(v) + once_more(v)
+
+    assert np.asarray(both(nessie.array([1, 2]))).tolist() == [10, 20]
+    assert nessie.array([1, 2]).map(lambda x: also_by_five(x) + once_more(x)).to_numpy().tolist() == [10, 20]

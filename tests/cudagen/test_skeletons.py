@@ -341,6 +341,18 @@ def test_any_names_will_do(run: Any) -> None:
     assert run(kernel, [3, np.array([1, 2, 3]), 4]) == [[25, 36, 49], 110]
 
 
+@pytest.mark.parametrize("name", ["descriptors", "segment_descriptors", "zs_all", "zs_tails", "status"])
+def test_names_of_buffers_will_do(name: str) -> None:
+    """What skeletons have for themselves is not what is given."""
+    kernel = flat_kernel("""
+        let zs = SCAN { i => xs[i] using xs } (0) { (x, y) => x + y } (n) total
+        return zs""")
+    kernel = rename_kernel(kernel, {"xs": name})
+    xs = np.arange(3000)
+    for found in (run_plan(kernel, [len(xs), xs], WIDTH)[0], run_cuda(kernel, [len(xs), xs], 0)[0]):
+        assert found == [[0, *np.cumsum(xs).tolist()]]
+
+
 @pytest.mark.parametrize("n", [0, 5])
 def test_as_many_segments_as_elements(n: int) -> None:
     agree(parse_kernel(f"""kernel K (xs : [int; {n}]) {{

@@ -62,20 +62,23 @@ class Seen:
     @cached_property
     def whole_key(self) -> Hashable:
         """What the code of the function depends on, and of those that it calls."""
-        return self.key()
+        return self.key({})
 
-    def key(self, known: tuple[Seen, ...] = ()) -> Hashable:
-        """Return what the function's code depends on, where the `known` ones call it."""
-        if self in known:
-            return known.index(self)
+    def key(self, numbers: dict[Seen, int]) -> Hashable:
+        """Return what the function's code depends on; `numbers` has those that are in the key already."""
+        if self in numbers:
+            return numbers[self]
+        numbers[self] = len(numbers)
         return self.function.__code__, len(self.parameters), tuple([
-            (name, key_of(value, (*known, self))) for name, value in (*self.outer.items(), *self.values)])
+            (name, key_of(value, numbers)) for name, value in (*self.outer.items(), *self.values)])
 
     def functions(self) -> list[Seen]:
         """The function and all that it calls, in an order that functions of one key have."""
         found = [self]
         for of in found:                    # which grows meanwhile
-            found += [value for value in of.outer.values() if isinstance(value, Seen) and value not in found]
+            for value in of.outer.values():
+                if isinstance(value, Seen) and value not in found:
+                    found.append(value)
         return found
 
     @cached_property
@@ -241,10 +244,10 @@ def kind_of(value: Any) -> Kind:
 KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 
 
-def key_of(value: Any, known: tuple[Seen, ...]) -> Hashable:
+def key_of(value: Any, numbers: dict[Seen, int]) -> Hashable:
     """Return what the compiled code depends on: the kind of what becomes a parameter, else the value itself."""
     if isinstance(value, Seen):
-        return value.key(known)
+        return value.key(numbers)
     if is_lazy(value):
         return value._nessie_node.kind, len(value._nessie_node.shape)
     if is_value(value):
