@@ -433,3 +433,11 @@ def test_the_least_of_no_elements(target: str) -> None:
     some = nessie.array([3.0, 2.0]).select(lambda x: x < 9)
     assert (some.min().evaluate(target).item(), some.max().evaluate(target).item()) == (2.0, 3.0)
     assert none.sum().evaluate(target).item() == 0.0
+
+
+def test_a_total_beside_elements_of_three_axes() -> None:
+    given = np.arange(24).reshape(2, 3, 4)
+    a = nessie.asarray(given)
+    total, more = a.sum(), a + 1
+    nessie.evaluate(total, more)
+    assert int(total) == 276 and np.array_equal(np.asarray(more.to_numpy()), given + 1)

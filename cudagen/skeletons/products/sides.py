@@ -75,7 +75,8 @@ def products_of(walk: Walk, most: int, totals: bool = False) -> list[Product] | 
         if totals and (step.place == UNIT or (step.place == SEGMENT and isinstance(soac, ir.Reduce)
                                               and commutative(states[step.name]))):
             continue
-        if step.place != ROOT or not isinstance(soac, ir.Reduce) or not commutative(states[step.name]):
+        if (step.place != ROOT or not isinstance(soac, ir.Reduce) or isinstance(soac.space, ir.Flat)
+                or not commutative(states[step.name])):
             return None
         parted = sides(soac.thunk)
         if parted is None:
