@@ -202,7 +202,7 @@ def forward(step: maps.Combinator, space: Space, host: Lets) -> Space:
         case maps.Permute(order):
             return tuple([space[axis] for axis in order])
         case maps.Hull():
-            return hull(space, host)
+            return hull(step, space, host)
     raise TypeError(step)
 
 
@@ -217,22 +217,54 @@ def counted(axis: Axis) -> ir.Exp:
     return INTS.plus(whole, least(rest(axis.high, axis.step), axis.width))
 
 
-def hull(space: Space, host: Lets) -> Space:
-    """Each axis as long as its longest, which lies at an end of the axes outside, if the length rises or falls; or,
-    where it has cases, at an end of one of them."""
+def hull(step: maps.Hull, space: Space, host: Lets) -> Space:
+    """Each axis as long as its longest, or longer where its length is the least or the greatest of several."""
     made: list[Axis] = []
     for axis in space:
         high = axis.high
         for number in reversed(range(len(made))):
             outer = f"i{number}"
             if outer in free_names(high):
-                last = INTS.minus(made[number].high, ONE)
-                ends = [simplified(substitute(high, {outer: end}))
-                        for end in (ZERO, last, *[least(most(place, ZERO), last) for place in cases(high, outer)])]
-                high = reduce(most, ends)
+                bound = extreme(high, outer, INTS.minus(made[number].high, ONE), most)
+                if bound is None:
+                    raise Unmappable(step, f"Hull takes lengths that are straight lines, or the least or greatest of "
+                                           f"several, and axis {len(made)} has {show_exp(axis.high)}")
+                high = simplified(bound)
         made.append(Axis(host.let("longest", high if high == axis.high else most(high, ZERO)), ZERO, axis.step,
                          axis.width))
     return tuple(made)
+
+
+def extreme(exp: ir.Exp, outer: str, last: ir.Exp, which: Callable[[ir.Exp, ir.Exp], ir.Exp]) -> ir.Exp | None:
+    """What the expression is at most, or at least, where the outer index goes from 0 to the last. A line is so at an
+    end of the axis outside or, where it has cases, at an end of one of them. None: it is no line, and not made of some.
+    """
+    if is_line(exp, outer):
+        ends = (ZERO, last, *[least(most(place, ZERO), last) for place in cases(exp, outer)])
+        return reduce(which, [simplified(substitute(exp, {outer: end})) for end in ends])
+    match exp:
+        case ir.Op("+" | "-" | "min" | "max" as name, (a, b)):
+            other = which if name != "-" else least if which is most else most
+            one, two = extreme(a, outer, last, which), extreme(b, outer, last, other)
+            return None if one is None or two is None else ir.Op(name, (one, two))
+    return None
+
+
+def is_line(exp: ir.Exp, outer: str) -> bool:
+    """Does the expression rise or fall by the same from each index to the next, in each of its cases?"""
+    if outer not in free_names(exp):
+        return True
+    match exp:
+        case ir.Var():
+            return True
+        case ir.Op("+" | "-", (a, b)):
+            return is_line(a, outer) and is_line(b, outer)
+        case ir.Op("*", (a, b)):
+            return is_line(a, outer) and is_line(b, outer) and (
+                outer not in free_names(a) or outer not in free_names(b))
+        case ir.If(_, then, orelse):
+            return is_line(then, outer) and is_line(orelse, outer)
+    return False
 
 
 def cases(exp: ir.Exp, outer: str) -> list[ir.Exp]:

@@ -114,8 +114,9 @@ def launchable(made: Mapped) -> Mapped:
 
 # Parts ------------------------------------------------------------------------------------------
 
-NO_TESTS = ("no conditional here has a case: its test must compare indices, or what is left of them by division, with "
-            "what is alike for all elements, and nothing else may stand around it")
+NO_TESTS = ("no conditional here has a case: its test must compare an index with what is alike for all elements, or "
+            "take some of each k from a lower bound on (i >= l and rem(i - l, k) < w), and nothing else may stand around "
+            "it")
 
 
 class NoCase(Unmappable):

@@ -37,10 +37,11 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
         raise NessieError("a space has no cases: they are of conditionals in programs",
                           (Span(text, 0, len(mapping)), ""))
     try:
-        tried = of_rows(of, example_sizes(of, sizes, assumed(len(of)))) if asked == AUTO else []
+        chosen = asked == AUTO and not any([axis.depends for axis in of])
+        tried = of_rows(of, example_sizes(of, sizes, assumed(len(of)))) if chosen else []
         top = tried[0].mapping if tried else mapping_of(asked, of) if isinstance(asked, maps.Strategy) else asked
         if top is None:
-            return "The mapping none is today's walk: there is nothing to show.\n"
+            return "The mapping none is the walk by items: there is nothing to show.\n"
         made = mapped(top, of)
         certain = [int(length.value) if isinstance(length, ir.Const) else 1 for length in made.block]
         if over := beyond((1, 1, 1), tuple(certain)):

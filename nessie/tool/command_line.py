@@ -249,7 +249,7 @@ SUBCOMMANDS = {
     "tune": Subcommand("FILE", "measure the versions of a function on ARGs of several shapes, in which n, m and k are "
                        "the numbers of a shape, and write their thresholds for --tuning",
                        "-e ENTRY ARG... [--shapes NxM,...] [-o FILE.tuning]",
-                       ("nessie tune program.nesl -e pick '{float(i) : i in [0:n]}' '{i % n : i in [0:m]}' "
+                       ("nessie tune program.nesl -e pick '{float(i) : i in [0:n]}' '{rem(i, n) : i in [0:m]}' "
                         "--shapes 1e6x10,1000x1e6 -o pick.tuning",)),
     "graph": Subcommand("FILE", VIEWS["graph"].does, "-e ENTRY [-t TYPE] [-o PICTURE.svg]",
                         ("nessie graph program.nesl -e total -t '[[int]]' -o total.svg",)),
@@ -265,7 +265,7 @@ SUBCOMMANDS = {
 }
 
 OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of any of its forms",
-                "MAPPING": "GridBlock, Levels, or a strategy: Jing, JingExt, FoldAll", "FILE...": "programs",
+                "MAPPING": "GridBlock, Levels, or a strategy: Jing, JingExt, FoldAll, auto", "FILE...": "programs",
                 "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
 MEANT = {"trace": "profile, or print_debug in the program", "repl": "alone, for the prompt", "build": "compile",

@@ -2,7 +2,7 @@
 
 ARGs are expressions of n, m and k, the numbers of a shape:
 
-    nessie tune pick.nesl -e pick '{float(i) : i in [0:n]}' '{i % n : i in [0:m]}' --shapes 1e6x10,1000x1e6
+    nessie tune pick.nesl -e pick '{float(i) : i in [0:n]}' '{rem(i, n) : i in [0:m]}' --shapes 1e6x10,1000x1e6
 
 and of `lengths`, those of n rows: each is m, or, where the shape is `power` or `power:1e5x10`, most are short and few
 long, and their mean is m.

@@ -226,5 +226,10 @@ def test_hull() -> None:
     made = mapped(mapping, space)
     for n in range(6):
         assert not mistake(made, space, {"n": n})
-    falling = parse_space("iv < [n, n - i0]")
-    assert not mistake(mapped(mapping, falling), falling, {"n": 5})
+    for lengths in ("n - i0", "min(i0, n - i0)", "min(n, i0 + 3) - max(0, i0 - 2)", "min(i0, 3) - max(0, i0 - 2)"):
+        space = parse_space(f"iv < [n, {lengths}]")
+        for n in range(9):
+            assert not mistake(mapped(mapping, space), space, {"n": n})
+    for lengths in ("i0 * i0", "i0 * (n - i0)", "n / (i0 + 1)"):
+        with pytest.raises(Unmappable, match="straight lines"):
+            mapped(mapping, parse_space(f"iv < [n, {lengths}]"))
