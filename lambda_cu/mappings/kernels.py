@@ -115,8 +115,8 @@ def launchable(made: Mapped) -> Mapped:
 # Parts ------------------------------------------------------------------------------------------
 
 NO_TESTS = ("no conditional here has a case: its test must compare an index with what is alike for all elements, or "
-            "take some of each k from a lower bound on (i >= l and rem(i - l, k) < w), and nothing else may stand around "
-            "it")
+            "take some of each k from a lower bound on (i >= l and rem(i - l, k) < w), and nothing else may stand "
+            "around it")
 
 
 class NoCase(Unmappable):
