@@ -99,20 +99,30 @@ extern "C" __global__ void second(long long n) {
     assert compiler.rolled(text, {"second"}) == second and compiler.rolled(text, ()) == text
 
 
-ACCESS = re.compile(r"^\s*(?:@\S+ )?((?:ld|st|atom|red)\.(?!param)[\w.]+)", re.MULTILINE)
+ACCESS = re.compile(r"(?:^\s*(?:@\S+ )?|; )((?:ld|st|atom|red)\.(?!param)[\w.]+)", re.MULTILINE)
 SPACES = {"global", "shared", "local", "const"}
 
 
 @NVRTC
-@pytest.mark.parametrize("name", ["scan", "filter", "irregular_row_sums", "irregular_segmented_scan"])
-def test_what_tiles_publish_is_stored_before_they_say_so(name: str) -> None:
+def test_what_tiles_publish_is_stored_before_they_say_so() -> None:
     """And loaded after they have said so, in the order of PTX, of which the accesses are looked at."""
+    name = "irregular_segmented_scan"           # which carries several components
     orders = ACCESS.findall(assembly(alone(name), f"{name}_sweep", "compute_80"))
     releases = [at for at, order in enumerate(orders) if order.startswith("st.release")]
     acquires = [at for at, order in enumerate(orders) if order.startswith("ld.acquire")]
-    assert len(releases) == (4 if "row_sums" in name or "segmented_scan" in name else 3) and len(acquires) == 2
+    assert len(releases) == 4 and len(acquires) == 2
     assert all(orders[at - 1].startswith("st.global") for at in releases)
     assert all(orders[at - 1].startswith("ld.relaxed") and orders[at + 1].startswith("ld.volatile") for at in acquires)
+
+
+@NVRTC
+@pytest.mark.parametrize("name, stores", [("scan", 3), ("filter", 3), ("irregular_row_sums", 4)])
+def test_descriptors_are_stored_and_loaded_at_once(name: str, stores: int) -> None:
+    """A status and its value are one access of 16 bytes, and nothing else is ordered by them."""
+    orders = ACCESS.findall(assembly(alone(name), f"{name}_sweep", "compute_80"))
+    assert orders.count("st.relaxed.gpu.global.b128") == stores and orders.count("ld.relaxed.gpu.global.b128") == 2
+    others = [order for order in orders if order.startswith(("ld.", "st.")) and not order.endswith(".b128")]
+    assert [order for order in others if {"relaxed", "release", "acquire", "volatile"} & set(order.split("."))] == []
 
 
 @NVRTC

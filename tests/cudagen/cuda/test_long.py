@@ -28,6 +28,7 @@ from nessie.cudagen.loops.plan import EPOCH, THREADS
 from nessie.cudagen.loops.unread import unread
 from nessie.cudagen.skeletons.cuda.blocks import WARP
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS
+from nessie.cudagen.skeletons.cuda.finish import ALL
 from nessie.cudagen.skeletons.cuda.look_back import GROUP
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser import parse_kernel
@@ -121,7 +122,8 @@ class OneTile:
                 driver.write(address, values)
                 found[parameter.name] = driver.memory[address].view(values.dtype)
                 given.append((address - window.start * values.itemsize) % 2**64)
-        functions = driver.load(built.text, (sweep.name,))
+        blocks = self.windows["tickets"].values[0] + 1          # of which only the last one is run
+        functions = driver.load(built.text.replace("(long long)gridDim.x", f"{blocks}LL"), (sweep.name,))
         driver.launch(functions[sweep.name], 1, struct.pack("@" + built.formats[sweep.name], *given))
         assert words[0] == NO_FAILURE
         return found
@@ -132,11 +134,18 @@ def before(tile: int, published: str = "", **prefixes: int) -> dict[str, Window]
     come to nothing. Of what it publishes itself, too. `published` begins the names of that."""
     place, far = tile % GROUP, GROUP * WARP             # as far back as it looks
     first = tile - place - far
-    windows = {"tickets": Window(0, [tile, tile]),
-               f"{published}status": Window(first, [0] * (far - 1) + [2] + [1] * place + [0])}
-    for name, value in prefixes.items():
+    statuses = [0] * (far - 1) + [2] + [1] * place + [0]
+    values = {name: [0x3f] * (far - 1) + [value] + [0] * place + [0] for name, value in prefixes.items()}
+    windows = {"tickets": Window(0, [tile, tile])}
+    if len(prefixes) == 1:
+        pairs = zip(statuses, *values.values(), strict=True)
+        windows[f"{published}descriptors"] = Window(2 * first, [number for pair in pairs for number in pair])
+    else:
+        windows[f"{published}status"] = Window(first, statuses)
+    for name, found in values.items():
+        windows[f"{name}_{published}{ALL}"] = Window(0, [-1])
         for use in ("aggregates", "prefixes"):
-            windows[f"{name}_{published}{use}"] = Window(first, [0x3f] * (far - 1) + [value] + [0] * place + [0])
+            windows[f"{name}_{published}{use}"] = Window(first, found)
     return windows
 
 
@@ -168,7 +177,7 @@ def test_the_last_tile_of_a_filter(tile: int) -> None:
     windows = {"ys": Window(low // 2, [-1] * TILE), "cells": Window(0, [-1])}
     found = OneTile(kernel, before(tile, k_count0=low // 2) | windows, {"n": n}).run()
     assert found["ys"].tolist() == [i * 2 for i in range(low + 1, n, 2)] + [-1] * (TILE // 2)
-    assert found["k_count0_prefixes"][-1] == found["cells"][0] == n // 2
+    assert found[f"k_count0_{ALL}"][0] == found["cells"][0] == n // 2
 
 
 @GPU
