@@ -143,7 +143,7 @@ BROKEN = [
     (HOST, "(n, x, xs, kept", "(n, y, xs, kept", "argument x is no scalar parameter of the plan"),
     (HOST, "(n, x, xs, kept", "(n + 1, x, xs, kept", "argument n is no scalar parameter of the plan"),
     (CUDA, "int twice", "float twice", "argument twice is int, not float"),
-    (CUDA, "n * 2, xs", "n rem 2, xs", "argument twice is none that is made of"),
+    (CUDA, "n * 2, xs", "n mod 2, xs", "argument twice is none that is made of"),
     (CUDA, "n * 2, xs", "xs, xs", "argument twice reads xs, which is no int parameter"),
     # what is written
     (CUDA, "phase K1_more(n, ys, xs", "phase K1_more(n, xs, ys", "xs is written, but given"),

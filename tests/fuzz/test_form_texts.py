@@ -292,7 +292,7 @@ ILL_FORMED = [
     (forms.LOOPS, LOOPS, "i < n", "i < m", 3, "m"),
     (forms.LOOPS, PLAN, "float[n]", "float[m]", 1, "m"),
     (forms.LOOPS, PLAN, "int n, float[n] xs) {\n  cells", "int n, float[n] n) {\n  cells", 1, "float[n] n"),
-    (forms.LOOPS, PLAN, "elements n", "elements n rem 2", 3, "n rem 2"),
+    (forms.LOOPS, PLAN, "elements n", "elements n mod 2", 3, "n mod 2"),
     (forms.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(n, xs, xs", 4,
      "phase K1_sweep(n, xs, xs, ys, cells) once {"),
     (forms.LOOPS, PLAN, "phase K1_sweep(n, xs", "phase K1_sweep(n, zs", 4, "zs"),

@@ -123,7 +123,9 @@ class OneTile:
                 found[parameter.name] = driver.memory[address].view(values.dtype)
                 given.append((address - window.start * values.itemsize) % 2**64)
         blocks = self.windows["tickets"].values[0] + 1          # of which only the last one is run
-        functions = driver.load(built.text.replace("(long long)gridDim.x", f"{blocks}LL"), (sweep.name,))
+        text = built.text.replace("(long long)gridDim.x", f"{blocks}LL")
+        assert "gridDim" not in text
+        functions = driver.load(text, (sweep.name,))
         driver.launch(functions[sweep.name], 1, struct.pack("@" + built.formats[sweep.name], *given))
         assert words[0] == NO_FAILURE
         return found
