@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from built import gpu_device
 from paths import TESTS
 
@@ -272,6 +273,31 @@ class Watched:
         done = started([str(self.program), str(self.library), str(path), str(seed), str(os_threads), str(mistake)],
                        self.sanitizer)
         return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+
+
+@dataclass(frozen=True)
+class Kernels:
+    text: str
+    names: tuple[str, ...]
+    mistakes: list[Mistake]
+    tapes: dict[str, str]
+
+    def mistakes_of(self, case: str) -> list[tuple[int, Mistake]]:
+        """Those in the kernels that the case launches, with their numbers."""
+        launched = {line.split()[1] for line in self.tapes[case].splitlines() if line.startswith("launch ")}
+        return [(number, m) for number, m in enumerate(self.mistakes, 1) if m.kernel in launched]
+
+
+def watched(sanitizer: Sanitizer, text: str, names: tuple[str, ...], folder: Path) -> Watched:
+    """Skips where there is no such sanitizer, or it does not start."""
+    (folder / "empty.cpp").write_text("int main() {}")
+    command = [*compiler.compiler(), *sanitizer.flags, str(folder / "empty.cpp"), "-o", str(folder / "empty")]
+    for step in (lambda: subprocess.run(command, capture_output=True, text=True, check=False),
+                 lambda: started([str(folder / "empty")], sanitizer)):
+        done = step()
+        if done.returncode != 0:
+            pytest.skip(f"no {sanitizer.flags[0]} here: {(done.stderr or 'it does not start')[:300]}")
+    return Watched(sanitizer, folder, text, names)
 
 
 def started(command: list[str], sanitizer: Sanitizer) -> subprocess.CompletedProcess[str]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from built import cpu_device
 from kernel_runs import program_of, run_plan
-from product_kernels import CHECKED, PRODUCT, TERM, given, kernel, reduction
+from product_kernels import CHECKED, PRODUCT, TERM, failing, given, kernel, reduction
 from test_cpu import launch
 from test_row_sums import cpu_sum
 
 from nessie.cudagen.generate import CHUNK, generate
-from nessie.cudagen.host.device import INDEX_BITS, NO_FAILURE
+from nessie.cudagen.host.device import NO_FAILURE
 from nessie.cudagen.kernels.walk import walk_of
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.products.sides import products_of
@@ -52,15 +52,9 @@ def test_products_have_the_bits_of_other_walks(m: int, n: int, k: int) -> None:
 
 @pytest.mark.parametrize("m, n, k", [(5, 7, 17), (9, 13, 100)])
 def test_the_first_failure_is_told(m: int, n: int, k: int) -> None:
-    arguments = given(m, n, k)
-    for rows, columns in (([], [0]), ([], [k * n - 1]), ([m * k - 1], []), ([k, 3], [n + 2, 2 * n]), ([0], [0])):
-        arguments[7], arguments[8] = np.zeros(m * k), np.zeros(k * n)
-        arguments[7][rows], arguments[8][columns] = 2.0, 2.0
-        a, b = arguments[7].reshape(m, k), arguments[8].reshape(k, n)
-        keys = [(site << INDEX_BITS) + (r * n + c) * k + j for r in range(m) for c in range(n) for j in range(k)
-                for site, wrong in ((1, b[j, c] >= 1), (2, a[r, j] >= 1)) if wrong]
-        assert launch(cpu_device(program_of(CHECKED), 2, CHUNK), "K", arguments)[1] == min(keys)
-        assert run_plan(CHECKED, arguments, CHUNK, order=-1)[1] == min(keys)
+    for arguments, key in failing(m, n, k):
+        assert launch(cpu_device(program_of(CHECKED), 2, CHUNK), "K", arguments)[1] == key
+        assert run_plan(CHECKED, arguments, CHUNK, order=-1)[1] == key
 
 
 @pytest.mark.parametrize("m, n, k", [(5, 7, 17), (30, 13, 65)])

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from built import gpu_code
 from kernel_runs import program_of
-from taped import ADDRESSES, THREADS, Watched, planted, tape
+from taped import Kernels, Watched, planted, tape
 from test_mapped import KERNELS
-from test_races import Kernels, watched
 
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.lambda_cu.mappings.text import parse_mapping
@@ -39,16 +38,6 @@ def kernels() -> Kernels:
     text, mistakes = planted(built.text)
     return Kernels(text, tuple(built.formats), mistakes,
                    {case: tape(built, kernel.name, given) for case, kernel in named.items()})
-
-
-@pytest.fixture(scope="module")
-def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
-
-
-@pytest.fixture(scope="module")
-def addresses(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(ADDRESSES, kernels.text, kernels.names, tmp_path_factory.mktemp("addresses"))
 
 
 @pytest.mark.parametrize("case", SAMPLED)

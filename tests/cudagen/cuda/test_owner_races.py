@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from built import gpu_code
 from owner_kernels import owner_kernel, owner_program
-from taped import ADDRESSES, THREADS, Watched, planted, tape
-from test_races import Kernels, watched
+from taped import Kernels, Watched, planted, tape
 
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.skeletons.owners import walk
@@ -37,16 +36,6 @@ def kernels() -> Kernels:
     named = {case: owner_kernel(case[0], "irregular", case[1]).name for case in CASES}
     return Kernels(text, tuple(built.formats), mistakes,
                    {" ".join(case): tape(built, name, given) for case, name in named.items()})
-
-
-@pytest.fixture(scope="module")
-def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
-
-
-@pytest.fixture(scope="module")
-def addresses(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(ADDRESSES, kernels.text, kernels.names, tmp_path_factory.mktemp("addresses"))
 
 
 @pytest.mark.parametrize("level, name", SAMPLED)

@@ -6,16 +6,14 @@ acquires; atomics and shuffles do not, as in CUDA.
 """
 from __future__ import annotations
 
-import subprocess
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from built import gpu_code
 from kernel_runs import program_of
-from taped import ADDRESSES, THREADS, Mistake, Sanitizer, Watched, planted, started, tape
+from taped import THREADS, Kernels, Watched, planted, tape, watched
 from test_skeletons import SEGMENTED as WALKS_OF_SEGMENTS
 from test_skeletons import cuda_kernel, numbers, segmented_kernel
 
@@ -45,19 +43,6 @@ def cases(quick: tuple[str, ...] = QUICK, ci: int = 4) -> Any:
     return pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in quick else others) for c in CASES])
 
 
-@dataclass(frozen=True)
-class Kernels:
-    text: str
-    names: tuple[str, ...]
-    mistakes: list[Mistake]
-    tapes: dict[str, str]
-
-    def mistakes_of(self, case: str) -> list[tuple[int, Mistake]]:
-        """Those in the kernels that the case launches, with their numbers."""
-        launched = {line.split()[1] for line in self.tapes[case].splitlines() if line.startswith("launch ")}
-        return [(number, m) for number, m in enumerate(self.mistakes, 1) if m.kernel in launched]
-
-
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
@@ -78,28 +63,6 @@ def kernels() -> Kernels:
         built = gpu_code(replace(program, kernels=tuple(replace(made[c][0], name=named[c]) for c in made)))
     text, mistakes = planted(built.text)
     return Kernels(text, tuple(built.formats), mistakes, {c: tape(built, named[c], made[c][1]) for c in made})
-
-
-def watched(sanitizer: Sanitizer, text: str, names: tuple[str, ...], folder: Path) -> Watched:
-    """Skips where there is no such sanitizer, or it does not start."""
-    (folder / "empty.cpp").write_text("int main() {}")
-    command = [*compiler.compiler(), *sanitizer.flags, str(folder / "empty.cpp"), "-o", str(folder / "empty")]
-    for step in (lambda: subprocess.run(command, capture_output=True, text=True, check=False),
-                 lambda: started([str(folder / "empty")], sanitizer)):
-        done = step()
-        if done.returncode != 0:
-            pytest.skip(f"no {sanitizer.flags[0]} here: {(done.stderr or 'it does not start')[:300]}")
-    return Watched(sanitizer, folder, text, names)
-
-
-@pytest.fixture(scope="module")
-def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
-
-
-@pytest.fixture(scope="module")
-def addresses(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(ADDRESSES, kernels.text, kernels.names, tmp_path_factory.mktemp("addresses"))
 
 
 # What orders accesses -----------------------------------------------------------------------------

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from built import counting_device, gpu_code, gpu_device
 from kernel_runs import program_of
-from product_kernels import BATCHED, BOTH, CHECKED, GEMM, PRODUCT, TERM, TOTALS, given, kernel, reduction
-from taped import ADDRESSES, THREADS, Watched, planted, tape
+from product_kernels import BATCHED, BOTH, CHECKED, GEMM, PRODUCT, TERM, TOTALS, failing, given, kernel, reduction
+from taped import Kernels, Watched, planted, tape
 from test_cubins import ARCHITECTURES, NVRTC
 from test_gpu import launch
-from test_races import Kernels, watched
 
 from nessie.base.source import Source
 from nessie.cudagen.cuda.cudasim import compiler
@@ -75,14 +74,8 @@ def test_sums_are_made_in_the_order_of_elements(m: int, n: int, k: int) -> None:
 
 @pytest.mark.parametrize("m, n, k", [(5, 7, 17), (66, 35, 20)])
 def test_the_first_failure_is_told(m: int, n: int, k: int) -> None:
-    arguments = given(m, n, k)
-    for rows, columns in (([], [0]), ([], [k * n - 1]), ([m * k - 1], []), ([k, 3], [n + 2, 2 * n]), ([0], [0])):
-        arguments[7], arguments[8] = np.zeros(m * k), np.zeros(k * n)
-        arguments[7][rows], arguments[8][columns] = 2.0, 2.0
-        a, b = arguments[7].reshape(m, k), arguments[8].reshape(k, n)
-        keys = [(site << INDEX_BITS) + (r * n + c) * k + j for r in range(m) for c in range(n) for j in range(k)
-                for site, wrong in ((1, b[j, c] >= 1), (2, a[r, j] >= 1)) if wrong]
-        assert launch(gpu_device(tiled(CHECKED), Cudasim(2, 1)), "K", arguments)[1] == min(keys)
+    for arguments, key in failing(m, n, k):
+        assert launch(gpu_device(tiled(CHECKED), Cudasim(2, 1)), "K", arguments)[1] == key
 
 
 @pytest.mark.parametrize("m, n, k", [(5, 7, 17), (66, 35, 20)])
@@ -270,16 +263,6 @@ def kernels() -> Iterator[Kernels]:
     text, mistakes = planted(built.text)
     yield Kernels(text, tuple(built.formats), mistakes, {
         name: tape(built, name, [d, *arguments[1:]] if name == "batched" else arguments) for name in made})
-
-
-@pytest.fixture(scope="module")
-def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
-
-
-@pytest.fixture(scope="module")
-def addresses(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(ADDRESSES, kernels.text, kernels.names, tmp_path_factory.mktemp("addresses"))
 
 
 SAMPLED = pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "batched" else pytest.mark.sampled(

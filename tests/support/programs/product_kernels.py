@@ -2,10 +2,12 @@
 columns: `c` in all."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from nessie.cudagen.host.device import INDEX_BITS
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.text.parser import parse_kernel
 
@@ -32,6 +34,17 @@ CHECKED = kernel(reduction("sums", """
 def given(m: int, n: int, k: int) -> list[Any]:
     random = np.random.default_rng((m, n, k))
     return [m, n, k, m * n, m * n * k, m * k, k * n, random.random(m * k), random.random(k * n)]
+
+
+def failing(m: int, n: int, k: int) -> Iterator[tuple[list[Any], int]]:
+    """Arguments of CHECKED some elements of which fail, and the key of the first failure."""
+    arguments = given(m, n, k)
+    for rows, columns in (([], [0]), ([], [k * n - 1]), ([m * k - 1], []), ([k, 3], [n + 2, 2 * n]), ([0], [0])):
+        arguments[7], arguments[8] = np.zeros(m * k), np.zeros(k * n)
+        arguments[7][rows], arguments[8][columns] = 2.0, 2.0
+        a, b = arguments[7].reshape(m, k), arguments[8].reshape(k, n)
+        yield arguments, min([(site << INDEX_BITS) + (r * n + c) * k + j for r in range(m) for c in range(n)
+                              for j in range(k) for site, wrong in ((1, b[j, c] >= 1), (2, a[r, j] >= 1)) if wrong])
 
 
 BATCHED = parse_kernel("""kernel K (d : int, n : int, k : int, c : int, e : int, p : int, q : int,
