@@ -10,7 +10,7 @@
 """
 from __future__ import annotations
 
-from nessie.cudagen.cpu.vector_math import WIDE, WIDTHS
+from nessie.cudagen.cpu.vector_math import widest, with_wide_vectors
 
 FUNCTIONS = (("fmod", "double", "f64", 2.0 ** 53), ("fmodf", "float", "f32", 2.0 ** 24))      # the ints that are floats
 PURE = "nounwind willreturn memory(none)"
@@ -20,15 +20,14 @@ def with_fast_remainders(text: str, features: frozenset[str]) -> str:
     """The text, with fast remainders, if this processor has fused products and sums."""
     if "fma" not in features:
         return text
-    letter, doubles = next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), ("", 0))
+    letter, doubles = widest(features)
     variants = []
     for name, type_, short, limit in FUNCTIONS:
         declared = f"declare {type_} @{name}({type_}, {type_}) {PURE}"
         if declared not in text:
             continue
         lanes = doubles if type_ == "double" else 2 * doubles
-        variant = ""
-        made = ""
+        variant = made = ""
         if letter:
             variants.append(f"ptr @lanes_{name}")
             variant = f' "vector-function-abi-variant"="_ZGV{letter}N{lanes}vv_fast_{name}(lanes_{name})"'
@@ -37,8 +36,7 @@ def with_fast_remainders(text: str, features: frozenset[str]) -> str:
         made = f"{of_one(name, type_, short, limit, variant)}{made}"
         text = text.replace(declared, f"{declared}\n{made}")
         text += "".join([f"{line}\n" for line in declarations(type_, short, lanes) if line not in text])
-        if doubles == WIDE:
-            text = text.replace("{ nounwind }", '{ nounwind "prefer-vector-width"="512" }')
+        text = with_wide_vectors(text, doubles)
     if variants:                        # nobody calls them before loops are vectorised
         text += f"""\
 @llvm.compiler.used = appending global [{len(variants)} x ptr] [{', '.join(variants)}], section "llvm.metadata"

@@ -25,7 +25,7 @@ DECLARED = re.compile(r"^declare (double|float) @(\w+)\((?:double|float)\)(.*)$"
 
 def with_vector_versions(text: str, features: frozenset[str]) -> str:
     """The text, its declared functions replaced by vector versions that this processor can run."""
-    letter, doubles = next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), ("", 0))
+    letter, doubles = widest(features)
     for type_, name, attributes in DECLARED.findall(text):
         lanes = doubles if type_ == "double" else 2 * doubles
         version = f"_ZGV{letter}N{lanes}v_{name}"
@@ -33,9 +33,18 @@ def with_vector_versions(text: str, features: frozenset[str]) -> str:
             text = text.replace(f"declare {type_} @{name}({type_}){attributes}",
                                 one_lane(name, version, lanes, attributes, type_))
             text = text.replace(f"call {type_} @{name}(", f"call {type_} @lane_{name}(")
-            if doubles == WIDE:
-                text = text.replace("{ nounwind }", '{ nounwind "prefer-vector-width"="512" }')
+            text = with_wide_vectors(text, doubles)
     return text
+
+
+def widest(features: frozenset[str]) -> tuple[str, int]:
+    """The letter of this processor's widest vectors, and how many doubles they have; '' and 0 if it has none."""
+    return next(((letter, doubles) for feature, letter, doubles in WIDTHS if feature in features), ("", 0))
+
+
+def with_wide_vectors(text: str, doubles: int) -> str:
+    """The text, whose functions take the widest vectors, if these have so many doubles."""
+    return text.replace("{ nounwind }", '{ nounwind "prefer-vector-width"="512" }') if doubles == WIDE else text
 
 
 def one_lane(name: str, version: str, lanes: int, attributes: str, type_: str) -> str:
