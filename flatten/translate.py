@@ -14,8 +14,8 @@ from nessie.flatten.rules.building import chained, literal
 from nessie.flatten.rules.conditionals import conditional
 from nessie.flatten.rules.each import apply_to_each, reduce_each
 from nessie.flatten.rules.effects import effect, is_effect
-from nessie.flatten.rules.lengths import part
 from nessie.flatten.rules.sequences import RULES
+from nessie.flatten.rules.slices import part
 from nessie.flatten.threads.thread import PURE_SEQUENCE
 from nessie.flatten.translator import Translator, Values, both, let_value, pure, pure_on_values
 from nessie.flatten.values.contexts import Context

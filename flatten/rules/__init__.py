@@ -13,5 +13,6 @@
     permuting           - scatters by known bijections
     nesting             - flatten and partition
     lengths             checked lengths: not negative, not too large
+    slices              slices whose bounds the host checks
     checked_scalars     scalars that are checked before they are used
 """

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from nessie.base.records import dataclass
 from nessie.base.source import Origin
 from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import ANY, BOUNDED, COUNTED, DOUBLED, FACTOR, SIZE, Range, exactly, meet
-from nessie.flatten.threads.thread import SUBSEQ, thread
-from nessie.flatten.translator import Translator, Values
+from nessie.flatten.translator import Translator
 from nessie.flatten.values.closed import (
     TOO_MANY_ROWS,
     doubles_everywhere,
@@ -21,11 +21,11 @@ from nessie.flatten.values.closed import (
     terms_of,
 )
 from nessie.flatten.values.contexts import Context, where_some
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, minus, op, plus
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.rows import in_row
 from nessie.flatten.values.spaces import length_form, on_host
-from nessie.flatten.values.values import Scalar, SeqTerm, Value, delayed, exp_of, pull, seq_of
+from nessie.flatten.values.values import Scalar, exp_of, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import name as named
@@ -53,46 +53,25 @@ def regular(t: Translator, domain: Domain, length_at: LengthAt, message: str, ex
     return Scalar(domain, "int", lambda at, c: length_at(at, c))
 
 
-def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | None:
-    """Return subseq(v, start, end) over the domain where the host checks that its length, a step polynomial of the
-    index, is not negative; None where more is in doubt, of the bounds or of what they are computed from."""
-    emitter, last = t.emitter, exp
-    while isinstance(last, mono.Let):
-        last = last.body
-    if domain is HOST or not isinstance(last, mono.Prim) or last.name != "subseq":
-        return None
-    while isinstance(exp, mono.Let):
-        env = {**env, exp.name: unstored(emitter, exp.value, env, domain)}
-        exp = exp.body
-
-    def bounds(at: At, context: Context) -> tuple[SeqTerm, ir.Exp, ir.Exp]:
-        sequence, start, end = [thread(part, env, domain, at, context) for part in last.arguments]
-        return seq_of(sequence), exp_of(start), exp_of(end)
-
-    def term_at(at: At, context: Context) -> SeqTerm:
-        sequence, start, end = bounds(at, context)
-        length = minus(end, start)
-        context.note(length, lambda: SIZE)
-        return SeqTerm(plus(sequence.start, start), length, sequence.leaves)
-
-    trial = Context(emitter, domain)
-    sequence, start, end = bounds(domain.here(), trial)
-    within = op("and", op("<=", ZERO, start), op("<=", end, sequence.length))
-    if trial.failing or not holds(trial.ranges, within) or holds(trial.ranges, op("<=", start, end)) or \
-            checked_form(emitter, domain, lambda at, c: minus(*bounds(at, c)[:0:-1]), SUBSEQ, last.origin) is None:
-        return None
-    return delayed(domain, term_at, term_at(domain.here(), Context(emitter, domain)))
-
-
-def unstored(emitter: Emitter, exp: mono.Exp, env: Values, domain: Domain) -> Value:
-    """Return the value of a pure expression over the domain, computed where it is used."""
-    shape = thread(exp, env, domain, domain.here(), Context(emitter, domain))
-    return delayed(domain, lambda at, context: thread(exp, env, domain, at, context), shape)
+@dataclass(frozen=True)
+class Known:
+    """A step polynomial whose least value the host knows: it is `surely` not negative, or must be checked, if names of
+    the host are in the ranges that are presumed."""
+    form: Steps
+    presumed: dict[str, Range]
+    surely: bool
 
 
 def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message: str, origin: Origin) -> Steps | None:
-    """Return the length's step polynomial, if it has one: the host checks the least length and, before, that the names
-    of the host in it are so small that no part of it wraps."""
+    """Return the length's step polynomial, if it has one: the host checks the least length."""
+    known = known_form(emitter, domain, length_at, origin)
+    if known is None:
+        return None
+    check(emitter, domain, known, message, origin)
+    return known.form
+
+
+def known_form(emitter: Emitter, domain: Domain, length_at: LengthAt, origin: Origin) -> Known | None:
     for presumed in presumptions(emitter, domain, length_at):
         try:
             form = length_form(length_at, domain, emitter, presumed)
@@ -106,12 +85,16 @@ def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message:
             continue
         if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
             return None
-        presume(emitter, domain, presumed, origin)
-        if not surely:
-            lengths = lengths_at(emitter, domain.size, terms_of(emitter, domain, form))
-            check_least(emitter, domain, lengths, message, origin)
-        return form
+        return Known(form, presumed, surely)
     return None
+
+
+def check(emitter: Emitter, domain: Domain, known: Known, message: str, origin: Origin) -> None:
+    """Have the host check that the names in the form are so small that no part of it wraps, then its least value."""
+    presume(emitter, domain, known.presumed, origin)
+    if not known.surely:
+        lengths = lengths_at(emitter, domain.size, terms_of(emitter, domain, known.form))
+        check_least(emitter, domain, lengths, message, origin)
 
 
 def check_least(emitter: Emitter, domain: Domain, lengths: tuple[ir.Exp, ...], message: str, origin: Origin) -> None:

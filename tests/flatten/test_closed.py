@@ -135,6 +135,8 @@ DENSE = {
                              "let n = #v in {let w = subseq(v, max(0, i-b), min(n, i+b+1)); m = max_val(w) in "
                              "sum({(x - m) * (x - m) : x in w}) : i in [0:n]}", ([3, 1, 4, 1, 5], 1)),
     "windows": ("v", "[int] -> [int]", "{sum(subseq(v, i, i + 3)) : i in [0:#v - 2]}", ([3, 1, 4, 1, 5],)),
+    "every second window": ("v", "[int] -> [int]", "{sum(subseq(v, i, i + 3)) : i in [0:#v - 2:2]}", ([3, 1, 4, 1, 5],)),
+    "what is left": ("v", "[int] -> [int]", "{sum(drop(v, 2 * i)) : i in [0:#v / 2]}", ([3, 1, 4, 1, 5],)),
     "halves": ("v", "[int] -> [int]", "{sum(take(v, i / 2)) : i in [0:#v]}", ([3, 1, 4, 1, 5],)),
     "squares": ("n", "int -> [int]", "{sum([0:i*i]) : i in [0:n]}", (5,)),
     "rows of two": ("v", "[int] -> [int]", "{sum(r) : r in partition(v, dist(2, #v / 2))}", ([3, 1, 4, 1],)),
@@ -182,6 +184,26 @@ def test_the_host_checks_parts(bounds: str) -> None:
     assert is_closed(program)
     for arguments in [([], -3), ([5], -3), ([3, 1, 4], -1), ([3, 1, 4], 2), ([3, 1, 4, 1, 5], 9)]:
         same(program, *arguments)
+
+
+SLICES = {              # and whether their lengths have a form: of a length whose sign nobody knows `take` has two
+    "take(v, 2*i + 1)": True, "take(v, 2*i + b)": False, "drop(v, 2*i)": True, "drop(v, i*i)": True,
+    "slice(v, 2*i, 2*i + b)": True, "subseq(v, b - i, b)": True, "subseq(v, b*i, #v)": True, "take(v, b - i)": False,
+    "take(drop(v, i), b)": False, "take(v, min(2*i, 3))": True, "take(v, if i < 2 then i else 2)": True}
+
+
+@pytest.mark.parametrize("slice", SLICES)
+def test_the_host_checks_slices(slice: str) -> None:
+    program = Compiled(f"function main(v, n, b) : ([int], int, int) -> [int] = {{sum({slice}) : i in [0:n]}};")
+    assert is_closed(program) == SLICES[slice]
+    found = [same(program, v, n, b) for v in ([], [5], [3, 1, 4, 1, 5]) for n in (0, 1, 2, 3) for b in (-1, 0, 1, 2)]
+    assert any(isinstance(each, Failed) for each in found) and not all(isinstance(each, Failed) for each in found)
+
+
+def test_rows_of_a_matrix_are_cut_to_a_triangle() -> None:
+    program = Compiled("function main(m) : [[int]] -> [int] = {sum(take(r, i + 1)) : r in m; i in index(#m)};")
+    for m in ([], [[7]], [[]], [[1, 2, 3], [4, 5, 6]], [[1, 2], [3, 4], [5, 6]], [[1], [2, 3]]):
+        same(program, m)
 
 
 @pytest.mark.parametrize("name", RETURNED)

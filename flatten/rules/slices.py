@@ -1,0 +1,107 @@
+"""Slices whose bounds the host checks: subseq(v, start, end), and what the library makes of it (take, drop, slice).
+
+    {take(row, i + 1) : row in m; i in index(m)}        the host checks that the longest, #m, is no longer than a row
+
+Each condition is a difference that must not be negative: those of the checks around, then 0 <= start <= end <= #v.
+Those that are in doubt must be step polynomials of the index, which are least at an end or beside a place. Then no
+element is checked, and the lengths are a form.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nessie.base.records import dataclass
+from nessie.base.source import Origin
+from nessie.base.types import INT
+from nessie.flatten.ranges.proofs import holds
+from nessie.flatten.ranges.ranges import SIZE
+from nessie.flatten.rules.lengths import LengthAt, check, known_form
+from nessie.flatten.threads.thread import SUBSEQ, thread
+from nessie.flatten.translator import Translator, Values
+from nessie.flatten.values.contexts import Context
+from nessie.flatten.values.domains import HOST, ZERO, At, Domain, minus, op, plus
+from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.values import SeqTerm, Value, delayed, exp_of, seq_of
+from nessie.mono import nodes as mono
+from nessie.mono.node_types import type_of
+
+ONE = mono.Const(1, INT)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """That low <= high, or the message is told."""
+    low: mono.Exp
+    high: mono.Exp
+    message: str
+    origin: Origin
+
+
+def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | None:
+    """Return a slice over the domain where the host checks what is in doubt of its conditions; None where nothing is,
+    or something that is no step polynomial of the index, or what the bounds are computed from."""
+    if domain is HOST or not is_slice(exp):
+        return None
+    emitter, conditions = t.emitter, list[Condition]()
+    while not (isinstance(exp, mono.Prim) and exp.name == "subseq"):
+        match exp:
+            case mono.Let(name, value, body):
+                env = {**env, name: unstored(emitter, value, env, domain)}
+                exp = body
+            case mono.Prim("check", (condition, mono.String(message), value), _, origin=origin):
+                for pair in comparisons(condition):
+                    if pair is None:
+                        return None
+                    conditions.append(Condition(*pair, message, origin))
+                exp = value
+    whole, first, last = exp.arguments
+    zero, length = mono.Const(0, INT), mono.Prim("length", (whole,), INT, origin=exp.origin)
+    conditions += [Condition(low, high, SUBSEQ, exp.origin)
+                   for low, high in ((zero, first), (first, last), (last, length))]
+
+    def room(asked: Condition) -> LengthAt:
+        return lambda at, context: minus(*[exp_of(thread(side, env, domain, at, context))
+                                           for side in (asked.high, asked.low)])
+
+    def term_at(at: At, context: Context) -> SeqTerm:
+        sequence, start, end = [thread(part, env, domain, at, context) for part in (whole, first, last)]
+        length = minus(exp_of(end), exp_of(start))
+        context.note(length, lambda: SIZE)
+        return SeqTerm(plus(seq_of(sequence).start, exp_of(start)), length, seq_of(sequence).leaves)
+
+    trial, here = Context(emitter, domain), domain.here()
+    doubtful = [asked for asked in conditions if not holds(trial.ranges, op("<=", ZERO, room(asked)(here, trial)))]
+    if trial.failing or not doubtful:
+        return None
+    forms = [known_form(emitter, domain, room(asked), exp.origin) for asked in doubtful]
+    if not all(forms):
+        return None
+    for asked, form in zip(doubtful, forms, strict=True):
+        if form is not None:
+            check(emitter, domain, form, asked.message, asked.origin)
+    return delayed(domain, term_at, term_at(here, Context(emitter, domain)))
+
+
+def is_slice(exp: mono.Exp) -> bool:
+    while isinstance(exp, mono.Let) or (isinstance(exp, mono.Prim) and exp.name == "check"):
+        exp = exp.body if isinstance(exp, mono.Let) else exp.arguments[2]
+    return isinstance(exp, mono.Prim) and exp.name == "subseq"
+
+
+def comparisons(condition: mono.Exp) -> Iterator[tuple[mono.Exp, mono.Exp] | None]:
+    """Yield pairs of ints that say, each first <= second, what the condition says; None for what no pair says."""
+    match condition:
+        case mono.Prim("and", (first, second)):
+            yield from comparisons(first)
+            yield from comparisons(second)
+        case mono.Prim("<=" | "<" | ">=" | ">" as name, (first, second)) if type_of(first) == INT:
+            low, high = (first, second) if name[0] == "<" else (second, first)
+            yield (low if name[1:] else mono.Prim("+", (low, ONE), INT, origin=condition.origin)), high
+        case _:
+            yield None
+
+
+def unstored(emitter: Emitter, exp: mono.Exp, env: Values, domain: Domain) -> Value:
+    """Return the value of a pure expression over the domain, computed where it is used."""
+    shape = thread(exp, env, domain, domain.here(), Context(emitter, domain))
+    return delayed(domain, lambda at, context: thread(exp, env, domain, at, context), shape)
