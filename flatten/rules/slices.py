@@ -1,6 +1,7 @@
 """Slices whose bounds the host checks: subseq(v, start, end), and what the library makes of it (take, drop, slice).
 
     {take(row, i + 1) : row in m; i in index(m)}        the host checks that the longest, #m, is no longer than a row
+    {take(drop(v, i), 3) : i in [0:n]}                  slices of slices, too
 
 Each condition is a difference that must not be negative: those of the checks around, then 0 <= start <= end <= #v.
 Those that are in doubt must be step polynomials of the index, which are least at an end or beside a place. Then no
@@ -46,7 +47,7 @@ def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | N
     while not (isinstance(exp, mono.Prim) and exp.name == "subseq"):
         match exp:
             case mono.Let(name, value, body):
-                env = {**env, name: unstored(emitter, value, env, domain)}
+                env = {**env, name: part(t, value, env, domain) or unstored(emitter, value, env, domain)}
                 exp = body
             case mono.Prim("check", (condition, mono.String(message), value), _, origin=origin):
                 for pair in comparisons(condition):

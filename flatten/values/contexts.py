@@ -62,8 +62,7 @@ class Context:
 
     def bind(self, names: tuple[str, ...], exp: ir.Exp) -> None:
         self.bindings.append((names, exp))
-        if len(names) == 1 or self.parameters:
-            self.definitions.update(zip(names, items(exp, len(names)) or []))
+        self.definitions.update(zip(names, items(exp, len(names)) or []))
 
     def close(self, result: ir.Exp) -> ir.Exp:
         """Return the result under the bindings; a last binding that is the result needs no name."""
