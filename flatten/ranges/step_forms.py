@@ -92,7 +92,7 @@ class Former:
 
     def choice(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp) -> Steps:
         match condition, then, orelse:
-            case ir.Op("<", (i, ir.Const())), ir.Op("lshift", (ir.Const(1, "int"), power)), ir.Const(0) if i == power:
+            case ir.Op("<", (i, ir.Const(64))), ir.Op("lshift", (ir.Const(1, "int"), power)), ir.Const(0) if i == power:
                 return steps.doubled(self.form(power))              # the library's 2^i
         return steps.choose(self.truth(condition), self.form(then), self.form(orelse))
 

@@ -104,6 +104,14 @@ def is_closed(program: Compiled) -> bool:
     return not any(isinstance(space, ir.Irregular) for space in spaces)
 
 
+@pytest.mark.parametrize("length", ["if i < 3 then lshift(1, i) else 0", "if i < 64 then lshift(1, i) else 0", "2^i",
+                                    "if i < 2 then lshift(1, i) else 5"])
+def test_powers_up_to_a_bound(length: str) -> None:
+    program = rows(length)
+    for n in range(7):
+        same(program, n, 2, 3)
+
+
 def test_there_are_seventy_shapes() -> None:
     assert len(SHAPES) == 70 and len(IRREGULAR) <= 5
 

@@ -193,6 +193,7 @@ def test_blocks_of_a_matrix() -> None:
 @pytest.mark.parametrize(("call", "message"), [
     ("slide(v, 0, 1)", "SLIDE needs windows of at least 1 element"),
     ("slide(v, 2, 0)", "SLIDE needs windows of at least 1 element"),
+    ("slide(v, 1, 9223372036854775807)", "SLIDE takes a step that is greater than ints can count"),
     ("pad(v, -1, 0, clamp)", "must not be negative"), ("pad(v, 0, -2, wrap)", "must not be negative"),
     ("pad_with(v, -1, 3, 0)", "must not be negative"), ("pad(drop(v, 3), 1, 0, mirror)", "use pad_with"),
     ("pad(v, 1, 1, (i, n) => i)", "out of bounds"),
