@@ -13,6 +13,6 @@
     permuting           - scatters by known bijections
     nesting             - flatten and partition
     lengths             checked lengths: not negative, not too large
-    slices              slices whose bounds the host checks
+    slices              slices whose lengths have a form
     checked_scalars     scalars that are checked before they are used
 """

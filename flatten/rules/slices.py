@@ -1,15 +1,16 @@
-"""Slices whose bounds the host checks: subseq(v, start, end), and what the library makes of it (take, drop, slice).
+"""Slices whose lengths have a form: subseq(v, start, end), and what the library makes of it (take, drop, slice).
 
     {take(row, i + 1) : row in m; i in index(m)}        the host checks that the longest, #m, is no longer than a row
     {take(drop(v, i), 3) : i in [0:n]}                  slices of slices, too
 
-Each condition is a difference that must not be negative: those of the checks around, then 0 <= start <= end <= #v.
-Those that are in doubt must be step polynomials of the index, which are least at an end or beside a place. Then no
-element is checked, and the lengths are a form.
+Each condition says that low <= high: those of the checks around, then 0 <= start <= end <= #v. Where the difference is
+a step polynomial of the index, it is least at an end or beside a place, and the host checks that; each element checks
+what else is in doubt, before there are slices. So lengths are a form, of which there is no array.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.base.source import Origin
@@ -20,9 +21,12 @@ from nessie.flatten.rules.lengths import LengthAt, check, known_form
 from nessie.flatten.threads.thread import SUBSEQ, thread
 from nessie.flatten.translator import Translator, Values
 from nessie.flatten.values.contexts import Context
-from nessie.flatten.values.domains import HOST, ZERO, At, Domain, minus, op, plus
+from nessie.flatten.values.domains import HOST, At, Domain, expression, minus, op, plus
 from nessie.flatten.values.emitter import Emitter
-from nessie.flatten.values.values import SeqTerm, Value, delayed, exp_of, seq_of
+from nessie.flatten.values.materialise import check_before
+from nessie.flatten.values.spaces import on_host
+from nessie.flatten.values.values import SeqTerm, Sequence, Value, delayed, exp_of, seq_of
+from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
 
@@ -39,8 +43,8 @@ class Condition:
 
 
 def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | None:
-    """Return a slice over the domain where the host checks what is in doubt of its conditions; None where nothing is,
-    or something that is no step polynomial of the index, or what the bounds are computed from."""
+    """Return a slice over the domain whose length has a form, what is in doubt of its conditions checked; None where
+    it has none, or what the bounds are computed from can fail."""
     if domain is HOST or not is_slice(exp):
         return None
     emitter, conditions = t.emitter, list[Condition]()
@@ -56,13 +60,16 @@ def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | N
                     conditions.append(Condition(*pair, message, origin))
                 exp = value
     whole, first, last = exp.arguments
-    zero, length = mono.Const(0, INT), mono.Prim("length", (whole,), INT, origin=exp.origin)
-    conditions += [Condition(low, high, SUBSEQ, exp.origin)
-                   for low, high in ((zero, first), (first, last), (last, length))]
+    zero, size = mono.Const(0, INT), mono.Prim("length", (whole,), INT, origin=exp.origin)
+    begins, proper, ends = [Condition(low, high, SUBSEQ, exp.origin)
+                            for low, high in ((zero, first), (first, last), (last, size))]
+    conditions += [begins, proper, ends]
+
+    def sides(asked: Condition, at: At, context: Context) -> list[ir.Exp]:
+        return [exp_of(thread(side, env, domain, at, context)) for side in (asked.low, asked.high)]
 
     def room(asked: Condition) -> LengthAt:
-        return lambda at, context: minus(*[exp_of(thread(side, env, domain, at, context))
-                                           for side in (asked.high, asked.low)])
+        return lambda at, context: minus(*reversed(sides(asked, at, context)))
 
     def term_at(at: At, context: Context) -> SeqTerm:
         sequence, start, end = [thread(part, env, domain, at, context) for part in (whole, first, last)]
@@ -71,16 +78,24 @@ def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | N
         return SeqTerm(plus(seq_of(sequence).start, exp_of(start)), length, seq_of(sequence).leaves)
 
     trial, here = Context(emitter, domain), domain.here()
-    doubtful = [asked for asked in conditions if not holds(trial.ranges, op("<=", ZERO, room(asked)(here, trial)))]
-    if trial.failing or not doubtful:
+    length = trial.ranges.form(room(proper)(here, trial))
+    doubtful = [asked for asked in conditions if not holds(trial.ranges, op("<=", *sides(asked, here, trial)))]
+    even = on_host(length, trial) and length.divisor == 1
+    if trial.failing or not (doubtful or even):
         return None
-    forms = [known_form(emitter, domain, room(asked), exp.origin) for asked in doubtful]
-    if not all(forms):
+    forms = {asked: known_form(emitter, domain, room(asked), exp.origin) for asked in (*doubtful, proper)}
+    if forms[proper] is None and not even:
         return None
-    for asked, form in zip(doubtful, forms, strict=True):
+    for asked in doubtful:
+        form, context = forms[asked], Context(emitter, domain)
         if form is not None:
             check(emitter, domain, form, asked.message, asked.origin)
-    return delayed(domain, term_at, term_at(here, Context(emitter, domain)))
+        else:
+            within = op("<=", *sides(asked, here, context))
+            check_before(emitter, domain, context, within, asked.message, asked.origin)
+    slices = delayed(domain, term_at, term_at(here, trial))
+    assert isinstance(slices, Sequence)
+    return replace(slices, even=True, length=lambda at, context: expression(length)) if even else slices
 
 
 def is_slice(exp: mono.Exp) -> bool:

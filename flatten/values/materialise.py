@@ -6,6 +6,7 @@ a domain further out stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
 from nessie.base.source import Origin
@@ -16,7 +17,7 @@ from nessie.flatten.ranges.ranges import Range, is_named
 from nessie.flatten.ranges.step_forms import has_step_form
 from nessie.flatten.values.contexts import AlikeContext, Context, where_some
 from nessie.flatten.values.domains import HOST, TRUE, ZERO, At, Domain, atom_of, op, plus
-from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.emitter import PLUS, Emitter
 from nessie.flatten.values.values import (
     Both,
     Leaf,
@@ -75,6 +76,17 @@ def check_all(emitter: Emitter, domain: Domain, context: Context, condition: ir.
     context.check(condition, ir.Const(0, INT), INT, message, origin)
     run_for_errors(emitter, domain, context)
     return True
+
+
+def check_before(emitter: Emitter, domain: Domain, context: Context, condition: ir.Exp, message: str,
+                 origin: Origin) -> None:
+    """Let each element of the domain check the condition, and the host wait: later kernels may rely on it."""
+    right = context.check(condition, ZERO, INT, message, origin)
+    [checked] = store(emitter, domain, context, [(right, INT)], "checked")
+    failures = emitter.declare("failures", INT)
+    each = scope.thunk(("i",), ir.Read(checked, ir.Var("i")))
+    emitter.run(ir.Reduce(each, (ZERO,), PLUS, ir.Flat(domain.size)), [failures])
+    emitter.require(op("==", ir.Var(failures.name), ZERO), message, origin)
 
 
 def solid(emitter: Emitter, value: Value, domain: Domain, hint: str = "a", light: bool = False) -> Value:
@@ -182,7 +194,9 @@ def with_short_bounds(emitter: Emitter, value: Value, domain: Domain, hint: str)
 def is_stored(value: Scalar | Sequence, domain: Domain) -> bool:
     if isinstance(value, Scalar):
         return value.home is not domain or value.name is not None
-    return value.home is not domain or value.dense or (value.start_name is not None and value.length_name is not None)
+    if value.home is not domain or value.dense:
+        return True
+    return value.start_name is not None and (value.even or value.length_name is not None)
 
 
 def note_missing(value: Value, domain: Domain, at: At, context: Context,
@@ -194,7 +208,9 @@ def note_missing(value: Value, domain: Domain, at: At, context: Context,
         return first | note_missing(value.second, domain, at, context, missing, light)
     if is_stored(value, domain):
         return {value: value}
-    parts = components(pull(value, domain, at, context))
+    parts = list(components(pull(value, domain, at, context)))
+    if isinstance(value, Sequence) and value.even:
+        del parts[1]
     if isinstance(value, Scalar):
         array = own_element(parts[0][0], domain, context)
         if array is not None and context.emitter.types[array] == ir.Array(value.base, domain.size):
@@ -237,10 +253,18 @@ def parts_up_to(exp: ir.Exp, most: int) -> int:
 
 
 def is_start(exp: ir.Exp, context: Context) -> bool:
-    """Is it where a row of one length starts, of an index that is quickly computed?"""
+    """Is it where a row of one length, or a slice of one, starts, of indices that are quickly computed?"""
     start = context.ranges.defined(exp)
-    return (isinstance(start, ir.Op) and start.op == "*" and context.noted(start) is not None
+    return (any([isinstance(part, ir.Op) and part.op == "*" and context.noted(part) is not None
+                 for part in summands(start, context)])
             and not scope.arrays_read(start) and parts_up_to(context.close(exp), BOUND) <= BOUND)
+
+
+def summands(exp: ir.Exp, context: Context) -> list[ir.Exp]:
+    exp = context.ranges.defined(exp)
+    if isinstance(exp, ir.Op) and exp.op == "+":
+        return [found for part in exp.arguments for found in summands(part, context)]
+    return [exp]
 
 
 def is_length(exp: ir.Exp, context: Context) -> bool:
@@ -309,8 +333,10 @@ def filled(value: Value, domain: Domain, arrays: Iterator[str], kept: Kept) -> V
         return Both(first, filled(value.second, domain, arrays, kept))
     if isinstance(value, Scalar):
         return stored(domain, next(arrays), value.base)
-    start, length = next(arrays), next(arrays)
-    return view(domain, start, length, value.leaves)
+    start = next(arrays)
+    if value.even:
+        return replace(value, start=name_pull(domain, start), start_name=start)
+    return view(domain, start, next(arrays), value.leaves)
 
 
 def view(domain: Domain, start: str, length: str, leaves: tuple[Leaf, ...]) -> Sequence:

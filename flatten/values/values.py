@@ -63,7 +63,8 @@ class Key(KeepsHash):
 @dataclass(eq=False)
 class Sequence:
     """`dense`: the leaf's space is the element space of exactly these bounds, index by index. `covers`: a copy of
-    the elements that the sequences of the whole home have would not be smaller than the payload."""
+    the elements that the sequences of the whole home have would not be smaller than the payload. `even`: they have one
+    length, which the host knows."""
     home: Domain
     start: Pull
     length: Pull
@@ -72,6 +73,7 @@ class Sequence:
     start_name: str | None = None
     length_name: str | None = None
     covers: bool = False
+    even: bool = False
 
     @property
     def space(self) -> Domain:
@@ -246,7 +248,7 @@ def rehome(value: Value, old: Domain, new: Domain) -> Value:
         case Sequence(home, start, length):
             names = (value.start_name, value.length_name) if home is old else (None, None)
             return Sequence(new, lambda at, c: start(home_of(home, at, c), c),
-                            lambda at, c: length(home_of(home, at, c), c), value.leaves, False, *names)
+                            lambda at, c: length(home_of(home, at, c), c), value.leaves, False, *names, even=value.even)
     raise TypeError(value)
 
 

@@ -210,6 +210,28 @@ def test_the_host_checks_slices(slice: str) -> None:
     assert any(isinstance(each, Failed) for each in found) and not all(isinstance(each, Failed) for each in found)
 
 
+NESTED_SLICES = ["subseq(r, i, i + 2)", "take(r, b)", "drop(take(r, b), 1)", "take(drop(r, i), b)",
+                 "subseq(r, v[i], v[i] + 2)", "subseq(r, i, i + b)",
+                 "subseq(r, i + 9223372036854775806, i + 9223372036854775806 + 2)"]
+
+
+@pytest.mark.parametrize("slice", NESTED_SLICES)
+def test_each_element_checks_slices_of_rows(slice: str) -> None:
+    program = Compiled(f"function main(m, v, n, b) : ([[int]], [int], int, int) -> [[int]] = "
+                       f"{{{{sum({slice}) : i in [0:n]}} : r in m}};")
+    found = [same(program, m, v, n, b) for m in ([], [[]], [[3, 1], [4, 1, 5]], [[3, 1, 4, 1], [5]])
+             for v in ([0, 1], [2, 0]) for n in (0, 1, 2) for b in (-1, 0, 2)]
+    assert not all(isinstance(each, Failed) for each in found)
+
+
+def test_slices_of_one_length_have_no_lengths_in_memory() -> None:
+    program = Compiled("function main(m, n) : ([[int]], int) -> [[int]] = "
+                       "{{sum(subseq(r, i, i + 3)) : i in [0:n]} : r in m};")
+    spaces = [space_of(bind.soac) for kernel in program.flat.kernels for bind in kernel.binds]
+    assert not any(isinstance(space, ir.Irregular) for space in spaces)
+    assert same(program, [[1, 2, 3, 4], [5, 6, 7, 8, 9]], 2) == [[6, 9], [18, 21]]
+
+
 def test_rows_of_a_matrix_are_cut_to_a_triangle() -> None:
     program = Compiled("function main(m) : [[int]] -> [int] = {sum(take(r, i + 1)) : r in m; i in index(#m)};")
     for m in ([], [[7]], [[]], [[1, 2, 3], [4, 5, 6]], [[1, 2], [3, 4], [5, 6]], [[1], [2, 3]]):
