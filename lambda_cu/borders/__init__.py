@@ -9,4 +9,6 @@ partition of a space.
     chains      conditionals on indices, read as partitions of a space
     partitions  the pass that gives kernels partitions
     checker     proves interiors and partitions again, on its own
+    normal      its normal forms of expressions
+    facts       its facts of ints
 """

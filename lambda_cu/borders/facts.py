@@ -1,0 +1,62 @@
+"""Facts of ints, for the checker: vectors, of which some are known not to be negative.
+
+A vector is multiples of atoms, and a number. A fact is one that is not negative. Another vector is not negative either
+if it has nothing but natural atoms, none of them negatively, or is such a vector and one or two facts. Facts that
+contradict each other tell that there is nothing for which all hold. Vectors stand for ints that wrap only as long as
+these are small: indices and sizes are, other atoms if a fact says so.
+"""
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+Vector = dict[Hashable, int]                    # multiples of atoms; that of UNIT is the number
+UNIT: Hashable = "1"
+WIDE = 2 ** 48
+COEFFICIENTS = 2 ** 11
+
+
+def vector_of(atom: Hashable) -> Vector:
+    return {atom: 1}
+
+
+def difference(a: Vector, b: Vector, number: int = 0) -> Vector:
+    """a - b - number"""
+    found = {key: a.get(key, 0) - b.get(key, 0) for key in {*a, *b, UNIT}}
+    found[UNIT] -= number
+    return {key: c for key, c in found.items() if c}
+
+
+class Facts:
+    """What is known of ints. `sizes`: the atoms that are never negative."""
+
+    def __init__(self) -> None:
+        self.facts: list[Vector] = []
+        self.sizes: set[Hashable] = set()
+
+    def take(self, fact: Vector) -> None:
+        if fact not in self.facts:
+            self.facts.append(fact)
+
+    def natural(self, vector: Vector) -> bool:
+        return all(c >= 0 and (key == UNIT or key in self.sizes) for key, c in vector.items())
+
+    def not_negative(self, vector: Vector) -> bool:
+        left = [difference(vector, fact) for fact in self.facts]
+        return self.natural(vector) or any(map(self.natural, left)) or any(
+            self.natural(difference(some, fact)) for some in left for fact in self.facts)
+
+    def is_empty(self) -> bool:
+        """Is there no element for which all facts hold?"""
+        return any(self.not_negative(difference({}, fact, 1)) for fact in self.facts)
+
+    def small(self, *vectors: Vector) -> bool:
+        """Can none of them wrap?"""
+        for vector in vectors:
+            multiples = sum(abs(c) for key, c in vector.items() if key != UNIT)
+            if multiples > COEFFICIENTS or abs(vector.get(UNIT, 0)) > WIDE:
+                return False
+            for key in vector:
+                limits = ({UNIT: WIDE, key: 1}, {UNIT: WIDE, key: -1})
+                if key != UNIT and key not in self.sizes and not all(limit in self.facts for limit in limits):
+                    return False
+        return True
