@@ -2,7 +2,8 @@
 
 It takes from a split what its text says, no more: from <= index < before gives facts, one for each place. Of a part,
 steps tell of an index's distance from its lower bound what its rests are. Under these facts it brings the thunk and the
-interior's thunk to normal forms (lambda_cu.borders.normal), and compares them.
+interior's thunk to normal forms (lambda_cu.borders.normal), and compares these, and what may fail, in order. Bounds
+that may fail are refused.
 """
 from __future__ import annotations
 
@@ -44,14 +45,15 @@ def is_interior(kernel: ir.Kernel, soac: ir.Map | ir.Reduce, interior: ir.Interi
         normal.bound.update((name, vector_of(f"@{text}")) for name, text in zip(interior.range.params, names))
         walks = [*outer_ranges(interior.rows), (interior.range.body, "@#" if len(names) > 1 else "@#0")]
         for body, index in walks * ROUNDS:
-            if not normal.assume(body, index):
+            if not normal.assume(body, index) or normal.events:
                 return False
         for (step, width), (body, index) in zip(steps, walks, strict=False):
             normal.assume_steps(body, index, step, width)
         for size, index in extents(soac.space):
             normal.facts.append(difference(vector_of(f"@{size}") if isinstance(size, str) else {UNIT: size},
                                            vector_of(index), 1))
-    return whole.form(soac.thunk.body) == inside.form(interior.thunk.body) or whole.is_empty()
+    same = whole.form(soac.thunk.body) == inside.form(interior.thunk.body)
+    return (same and list(dict.fromkeys(whole.events)) == list(dict.fromkeys(inside.events))) or whole.is_empty()
 
 
 def index_names(thunk: ir.Thunk) -> list[str]:

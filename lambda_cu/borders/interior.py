@@ -23,7 +23,7 @@ from nessie.lambda_cu.borders.ranges import Axis, Ranges, bounds
 from nessie.lambda_cu.parts import children, map_children, subexpressions
 from nessie.lambda_cu.passes.lets import tidy_expression
 from nessie.lambda_cu.rename import substitute
-from nessie.lambda_cu.scope import binds, free_names, thunk
+from nessie.lambda_cu.scope import binds, can_fail, free_names, thunk
 
 INTS = ("int", "int32")
 Places = tuple[list[Form], list[Form], list[ir.Exp]]     # of an axis
@@ -56,7 +56,7 @@ def split_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Co
     sizes = {ir.Var(type_.size) for type_ in names.values()
              if isinstance(type_, ir.Array) and isinstance(type_.size, str)}
     sizes |= {ir.Var(size) for size in sizes_of(soac.space) if isinstance(size, str)}
-    finder = Finder(Ranges(axes, sizes, set(map(of_size, sizes_of(soac.space)))), names, soac.thunk.params)
+    finder = Finder(Ranges(axes, sizes, set(map(of_size, sizes_of(soac.space)))), names, soac.thunk.params, failing)
     body = tidy_expression(finder.inner(soac.thunk.body, ALL), failing)
     if not finder.dropped or not worthwhile(soac.thunk.body, body, finder) or any(map(is_short, axes)):
         return None
@@ -113,10 +113,11 @@ def is_short(axis: Axis) -> bool:
 
 class Finder:
     """Finds the interior of one thunk. `forms` and `known` are those of its lets, and `varying` the names that change
-    with the index."""
+    with the index. `failing`: the scalar functions that can fail."""
 
-    def __init__(self, ranges: Ranges, names: Mapping[str, ir.Type], params: tuple[str, ...]) -> None:
-        self.ranges, self.names = ranges, names
+    def __init__(self, ranges: Ranges, names: Mapping[str, ir.Type], params: tuple[str, ...],
+                 failing: Collection[str] = ()) -> None:
+        self.ranges, self.names, self.failing = ranges, names, failing
         self.forms: dict[str, Form | None] = {axis.index.name: atom(axis.index) for axis in ranges.axes}
         self.forms.update((name, atom(ir.Var(name))) for name, type_ in names.items() if type_ == "int")
         self.known: dict[str, ir.Exp] = {}
@@ -173,6 +174,8 @@ class Finder:
             self.forms[fold.index] = atom(ir.Var(fold.index))
 
     def choice(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp, sure: int) -> ir.Exp:
+        if can_fail(condition, self.failing):           # one that a let binds stays there
+            return ir.If(condition, self.inner(then, NONE), self.inner(orelse, NONE))
         before = self.places()
         if fails(then) != fails(orelse):
             truth = self.settled(condition, fails(orelse), sure)

@@ -7,7 +7,8 @@
     if                its branch, if facts tell which
     any other         its operator with the normal forms of its parts
 
-A binding that can fail is kept in mind, beside the body's form.
+What may fail is noted beside the forms, with the conditions and folds around it: an operator is strict, so what a fact
+decides, or what cancels out, may still fail.
 """
 from __future__ import annotations
 
@@ -20,11 +21,13 @@ from nessie.lambda_cu.borders.facts import UNIT, Facts, Vector, difference, vect
 MOST_RESTS = 2 ** 12
 OF_INTS = frozenset({"+", "-", "*", "/", "rem", "mod", "min", "max", "neg", "abs"})
 COMPARISONS = {"<": (True, 1), "<=": (True, 0), ">": (False, 1), ">=": (False, 0)}      # is it right - left, less what
+Event = tuple[tuple[Hashable, ...], Hashable]   # the conditions and folds around it, and the form of what may fail
 MEANINGS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "/=": ne}
 
 
 class Normal(Facts):
-    """Normal forms under facts. Those of ints are frozen vectors, of others tuples."""
+    """Normal forms under facts. Those of ints are frozen vectors, of others tuples. `events`: what has been met that
+    may fail, each with what is around it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,6 +36,7 @@ class Normal(Facts):
         self.ints: set[str] = set()             # the kernel's ints and arrays of ints
         self.bound: dict[str, Vector | Hashable] = {}
         self.rounds = 0                         # how many folds are around
+        self.events: list[Event] = []
 
     # Facts
 
@@ -168,36 +172,57 @@ class Normal(Facts):
             case ir.Let(names, value, body):
                 return self.let(names, value, body)
             case ir.If(condition, then, orelse):
-                truth = self.holds(condition)
+                truth, asked = self.holds(condition), self.form(condition)
                 if truth is not None:
                     return self.form(then if truth else orelse)
-                return "if", self.form(condition), self.form(then), self.form(orelse)
+                return "if", asked, self.branch(asked, True, then), self.branch(asked, False, orelse)
             case ir.Fold():
                 return self.fold(exp)
             case ir.Fail(site, type_):
-                return "fail", site, type_
+                return self.failing(("fail", site, type_))
             case ir.Read(array, index):
                 read = "read", array, self.form(index)
                 return frozenset({read: 1}.items()) if array in self.ints else read
             case ir.Tuple(items):
                 return ("tuple", *map(self.form, items))
             case ir.CallScalar(function, arguments, arrays):
-                return "call", function, arrays, *map(self.form, arguments)
+                return self.failing(("call", function, arrays, *map(self.form, arguments)))
             case ir.Op(op, arguments):
                 return self.operator(op, tuple(map(self.form, arguments)))
         raise TypeError(exp)
 
     def let(self, names: tuple[str, ...], value: ir.Exp, body: ir.Exp) -> Hashable:
-        truth = self.holds(value) if len(names) == 1 else None
-        found: Hashable = truth if truth is not None else self.form(value)
+        truth, found = self.holds(value) if len(names) == 1 else None, self.form(value)
+        found = found if truth is None else truth
         if isinstance(found, tuple) and found[0] == "tuple" and len(found) == len(names) + 1:
             self.bound.update(zip(names, found[1:], strict=True))
         elif len(names) == 1:
             self.bound[names[0]] = found
         else:
             self.bound.update((name, ("part", at, found)) for at, name in enumerate(names))
-        inner = self.form(body)
-        return ("after", found, inner) if fails(found) else inner
+        return self.form(body)
+
+    def failing(self, form: Hashable) -> Hashable:
+        """Note that what has this form may fail."""
+        self.events.append(((), form))
+        return form
+
+    def branch(self, asked: Hashable, truth: bool, exp: ir.Exp) -> Hashable:
+        """The form of what is evaluated only where a condition holds, or does not."""
+        form, events = self.inner(exp)
+        self.note((asked, truth), events)
+        return form
+
+    def inner(self, exp: ir.Exp) -> tuple[Hashable, list[Event]]:
+        """An expression's form, and the events in it."""
+        others, self.events = self.events, []
+        form = self.form(exp)
+        events, self.events = self.events, others
+        return form, events
+
+    def note(self, around: Hashable, events: list[Event]) -> None:
+        """Note events with what is around all of them."""
+        self.events += [((around, *inner), form) for inner, form in events]
 
     def fold(self, exp: ir.Fold) -> Hashable:
         """In a round, its number is not negative and below the count, and nothing is known of what goes round."""
@@ -210,10 +235,12 @@ class Normal(Facts):
         if isinstance(count, frozenset):
             self.take(difference(dict(count), vector_of(this), 1))
         self.rounds += 1
-        body = self.form(exp.body)
+        body, events = self.inner(exp.body)
         self.rounds -= 1
         self.facts = before
-        return "fold", count, start, body
+        form = "fold", count, start, body
+        self.note(form, events)
+        return form
 
     def operator(self, op: str, forms: tuple[Hashable, ...]) -> Hashable:
         vectors = [dict(form) for form in forms if isinstance(form, frozenset)]
@@ -258,15 +285,3 @@ def split(exp: ir.Exp, op: str) -> Iterator[ir.Exp]:
             yield from split(part, op)
     else:
         yield exp
-
-
-def fails(form: Hashable) -> bool:
-    """Is there a failure in the form, or a call, which may fail?"""
-    waiting: list[Hashable] = [form]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple | frozenset):
-            if isinstance(part, tuple) and part and part[0] in ("fail", "call"):
-                return True
-            waiting += list(part)
-    return False

@@ -1,0 +1,87 @@
+"""Interiors that are not what the thunk is: the checker refuses each, and the pass makes none of them."""
+from __future__ import annotations
+
+import pytest
+from test_borders import ROW, with_interior
+from test_fold_expressions import outcomes
+
+from nessie.base.source import IllFormed
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.borders.borders import borders
+from nessie.lambda_cu.borders.checker import check_interiors
+from nessie.lambda_cu.check import check
+from nessie.lambda_cu.scope import thunk
+from nessie.lambda_cu.text.parser import parse, parse_exp
+
+SITES = 'site s1 "Four." at "x":0-1\n\nsite s2 "Nine." at "x":0-1\n\n'
+SIMPLE = "v[i] + n * 0 + r * 0"
+FOUR, NINE = "(if v[i] == 4 then fail s1 : int else i)", "(if v[i] == 9 then fail s2 : int else i)"
+TRUE_OR_FOUR = "i >= 0 or (if v[i] == 4 then fail s1 : bool else true)"
+
+
+def planted(body: str, inside: str, low: str = "0", high: str = "n") -> ir.Program:
+    """A MAP with this body and this interior, well typed."""
+    bounds = thunk((), parse_exp(f"({low}, {high})"))
+    interior = ir.Interior(None, bounds, thunk(("i",), parse_exp(inside)))
+    program = with_interior(parse(SITES + ROW.format(body)), interior)
+    check(program)
+    return program
+
+
+def refused(program: ir.Program) -> None:
+    with pytest.raises(IllFormed, match="not proven"):
+        check_interiors(program)
+
+
+# Failures ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", [
+    f"if {TRUE_OR_FOUR} then {SIMPLE} else 0",
+    f"let c = {TRUE_OR_FOUR} in if c then {SIMPLE} else 0",
+    f"let c = {TRUE_OR_FOUR} in {SIMPLE}",
+    f"if v[{FOUR}] <= v[{FOUR}] then {SIMPLE} else 0",
+    f"if v[{FOUR}] == v[{FOUR}] then {SIMPLE} else 0",
+    f"0 * v[{FOUR}] + {SIMPLE}",
+    f"v[{FOUR}] - v[{FOUR}] + {SIMPLE}",
+    f"(fold j < n from x = 0 in 0 * v[{FOUR}]) * 0 + {SIMPLE}",
+])
+def test_a_failure_that_is_left_out(body: str) -> None:
+    refused(planted(body, SIMPLE))
+    check_interiors(planted(body, body))
+
+
+@pytest.mark.parametrize(("body", "inside"), [
+    (f"let a = {FOUR} in let b = {NINE} in {SIMPLE}", f"let b = {NINE} in let a = {FOUR} in {SIMPLE}"),
+    (f"let a = {FOUR} in {SIMPLE}", f"let a = {NINE} in {SIMPLE}"),
+    (f"let a = (if r > 0 then {FOUR} else 1) in {SIMPLE}", f"let a = (if r > 1 then {FOUR} else 1) in {SIMPLE}"),
+    (f"let a = (if r > 0 then {FOUR} else 1) in {SIMPLE}", f"let a = (if r > 0 then 1 else {FOUR}) in {SIMPLE}"),
+    (f"let a = (fold j < r from x = 0 in 0 * v[{FOUR}]) in {SIMPLE}",
+     f"let a = (fold j < n from x = 0 in 0 * v[{FOUR}]) in {SIMPLE}"),
+])
+def test_other_failures(body: str, inside: str) -> None:
+    """Others, in another order, or elsewhere."""
+    refused(planted(body, inside))
+    refused(planted(inside, body))
+
+
+def test_a_bound_that_can_fail() -> None:
+    refused(planted(SIMPLE, SIMPLE, low="if v[0] == 4 then fail s1 : int else 0"))
+
+
+@pytest.mark.parametrize("condition", [
+    "i >= 1 or (if v[i] == 4 then fail s1 : bool else true)",
+    "(if v[i] == 4 then fail s1 : bool else true) or i >= 1",
+    "not (i < 1 and (if v[i] == 4 then fail s1 : bool else true))",
+])
+@pytest.mark.parametrize("text", [
+    "if {} then v[max(0, i - 1)] + n * 0 + r * 0 else v[min(n - 1, i)]",
+    "let c = {} in if c then v[max(0, i - 1)] + n * 0 + r * 0 else v[min(n - 1, i)]",
+])
+def test_a_condition_that_can_fail_fails_as_before(text: str, condition: str) -> None:
+    program = parse(SITES + ROW.format(text.format(condition)))
+    split = borders(program)
+    check_interiors(split)
+    for v in ([1, 4, 9, 16, 4, 4, 4], [4, 1], [1, 2, 3, 5, 6, 7], []):
+        assert outcomes(split, v, 0) == outcomes(program, v, 0)
+    assert outcomes(split, [1, 4, 9], 0) == ["Four."] * 4
