@@ -3,11 +3,13 @@
 A vector is multiples of atoms, and a number. A fact is one that is not negative. Another vector is not negative either
 if it has nothing but natural atoms, none of them negatively, or is such a vector and one or two facts. Facts that
 contradict each other tell that there is nothing for which all hold. Vectors stand for ints that wrap only as long as
-these are small: indices and sizes are, other atoms if a fact says so.
+these are small: indices and sizes are, other atoms if a fact says so. What wraps tells no fact.
 """
 from __future__ import annotations
 
 from collections.abc import Hashable
+
+from nessie.base.ints import MAX_INT, MIN_INT
 
 Vector = dict[Hashable, int]                    # multiples of atoms; that of UNIT is the number
 UNIT: Hashable = "1"
@@ -60,3 +62,8 @@ class Facts:
                 if key != UNIT and key not in self.sizes and not all(limit in self.facts for limit in limits):
                     return False
         return True
+
+    def exact(self, *vectors: Vector) -> bool:
+        """Are they what their ints are? Those that cannot wrap are, and an atom or a number of its own."""
+        return all([self.small(vector) or (UNIT not in vector and list(vector.values()) == [1]) or
+                    (vector.keys() == {UNIT} and MIN_INT <= vector[UNIT] <= MAX_INT) for vector in vectors])

@@ -52,23 +52,24 @@ class Normal(Facts):
                 return False
             high = high.then
         for part in split(low, "max"):
-            if (place := self.vector(part)) is not None and self.small(place):
+            if (place := self.vector(part)) is not None and self.exact(place):
                 self.take(difference(vector_of(index), place))
         for part in split(high, "min"):
-            if (place := self.vector(part)) is not None and self.small(place):
+            if (place := self.vector(part)) is not None and self.exact(place):
                 self.take(difference(place, vector_of(index), 1))
         return True
 
     def assume_steps(self, bounds: ir.Exp, index: str, step: int, width: int) -> None:
         """Of each `step` indices from the lower bound on the first `width` are meant."""
         low = self.vector(bounds.items[0]) if isinstance(bounds, ir.Tuple) and step > 1 else None
-        if low is not None and self.small(low):
+        if low is not None and self.exact(low):
             self.steps.append((difference(vector_of(index), low), step, width))
 
     def assume_condition(self, condition: ir.Exp) -> None:
         if isinstance(condition, ir.Op) and condition.op in COMPARISONS:
+            a, b = map(self.vector, condition.arguments)
             vector = self.compared(condition)
-            if vector is not None:
+            if vector is not None and a is not None and b is not None and self.exact(a, b):
                 self.take(vector)
         if isinstance(condition, ir.Op) and condition.op == "/=":
             self.true.add(self.unequal(condition))
@@ -232,7 +233,7 @@ class Normal(Facts):
         self.bound.update((name, ("carried", self.rounds, at)) for at, name in enumerate(exp.names))
         self.sizes.add(this)
         before = list(self.facts)
-        if isinstance(count, frozenset):
+        if isinstance(count, frozenset) and self.exact(dict(count)):
             self.take(difference(dict(count), vector_of(this), 1))
         self.rounds += 1
         body, events = self.inner(exp.body)

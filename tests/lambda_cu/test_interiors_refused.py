@@ -85,3 +85,36 @@ def test_a_condition_that_can_fail_fails_as_before(text: str, condition: str) ->
     for v in ([1, 4, 9, 16, 4, 4, 4], [4, 1], [1, 2, 3, 5, 6, 7], []):
         assert outcomes(split, v, 0) == outcomes(program, v, 0)
     assert outcomes(split, [1, 4, 9], 0) == ["Four."] * 4
+
+
+# What wraps -------------------------------------------------------------------------------------
+
+MOST = "9223372036854775807"
+
+
+@pytest.mark.parametrize(("low", "high"), [
+    ("0", f"if n + {MOST} < 0 then n else 0"),
+    ("0", f"if 0 > n + {MOST} then n else 0"),
+    ("0", f"if {MOST} + 1 < 0 then n else 0"),
+    ("0", f"if r + 1 > r and r + {MOST} < r then n else 0"),
+    ("0", f"if 2 * r >= 0 and r < 0 and r + {MOST} < 0 then n else 0"),
+    (f"n + {MOST} + 1", "n"),
+    ("0", f"min(n, n - {MOST} - 2)"),
+])
+def test_bounds_that_wrap_tell_nothing(low: str, high: str) -> None:
+    """If they did not, there would be no index in the interior, and its thunk could be any."""
+    refused(planted(SIMPLE, f"{SIMPLE} + 1000", low, high))
+
+
+def test_a_count_of_rounds_that_wraps_tells_nothing() -> None:
+    """It goes round three times, and not less often than never."""
+    body, inside = [f"fold j < 3 - {MOST} - {MOST} - 2 from x = 0 in x + ({what})"
+                    for what in (f"if j < 0 then 1000 else {SIMPLE}", "1000")]
+    refused(planted(body, inside))
+
+
+def test_bounds_that_do_not_wrap_tell_what_they_say() -> None:
+    """There is no index in these, or r is so, and the pass asks it so."""
+    for low, high in (("n", "n"), ("n + 3", "n"), ("r", "min(n, r)"), ("0", "if r > 7 and r < 8 then n else 0"),
+                      ("0", f"if r < 0 and {MOST} < r then n else 0")):
+        check_interiors(planted(SIMPLE, f"{SIMPLE} + 1000", low, high))
