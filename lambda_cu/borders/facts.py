@@ -23,9 +23,13 @@ def vector_of(atom: Hashable) -> Vector:
 
 def difference(a: Vector, b: Vector, number: int = 0) -> Vector:
     """a - b - number"""
-    found = {key: a.get(key, 0) - b.get(key, 0) for key in {*a, *b, UNIT}}
-    found[UNIT] -= number
-    return {key: c for key, c in found.items() if c}
+    found = dict(a)
+    for key, c in (*b.items(), (UNIT, number)):
+        if left := found.get(key, 0) - c:
+            found[key] = left
+        else:
+            found.pop(key, None)
+    return found
 
 
 class Facts:
@@ -40,12 +44,17 @@ class Facts:
             self.facts.append(fact)
 
     def natural(self, vector: Vector) -> bool:
-        return all(c >= 0 and (key == UNIT or key in self.sizes) for key, c in vector.items())
+        return self.obstacle(vector) is None
 
-    def not_negative(self, vector: Vector) -> bool:
-        left = [difference(vector, fact) for fact in self.facts]
-        return self.natural(vector) or any(map(self.natural, left)) or any(
-            self.natural(difference(some, fact)) for some in left for fact in self.facts)
+    def obstacle(self, vector: Vector) -> Hashable | None:
+        """An atom for which the vector is not natural."""
+        return next((key for key, c in vector.items() if c < 0 or (key != UNIT and key not in self.sizes)), None)
+
+    def not_negative(self, vector: Vector, facts: int = 2) -> bool:
+        """Is it natural, less so many facts at most? One of these is nearer to it at an obstacle than 0 is."""
+        key = self.obstacle(vector)
+        return key is None or (facts > 0 and any(self.not_negative(difference(vector, fact), facts - 1)
+                                                 for fact in self.facts if fact.get(key, 0) * vector[key] > 0))
 
     def is_empty(self) -> bool:
         """Is there no element for which all facts hold?"""

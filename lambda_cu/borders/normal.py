@@ -7,8 +7,8 @@
     if                its branch, if facts tell which
     any other         its operator with the normal forms of its parts
 
-What may fail is noted beside the forms, with the conditions and folds around it: an operator is strict, so what a fact
-decides, or what cancels out, may still fail.
+What may fail, and what is read, is noted beside the forms, with the conditions and folds around it: an operator is
+strict, so what a fact decides, or what cancels out, may still fail.
 """
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from nessie.lambda_cu.borders.facts import UNIT, Facts, Vector, difference, vect
 MOST_RESTS = 2 ** 12
 OF_INTS = frozenset({"+", "-", "*", "/", "rem", "mod", "min", "max", "neg", "abs"})
 COMPARISONS = {"<": (True, 1), "<=": (True, 0), ">": (False, 1), ">=": (False, 0)}      # is it right - left, less what
-Event = tuple[tuple[Hashable, ...], Hashable]   # the conditions and folds around it, and the form of what may fail
+Event = tuple[tuple[Hashable, ...], tuple[Hashable, ...]]       # the conditions and folds around it, and its form
 MEANINGS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "/=": ne}
 
 
 class Normal(Facts):
-    """Normal forms under facts. Those of ints are frozen vectors, of others tuples. `events`: what has been met that
-    may fail, each with what is around it."""
+    """Normal forms under facts. Those of ints are frozen vectors, of others tuples. `events`: the failures, calls and
+    reads that have been met, each with what is around it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,14 +180,14 @@ class Normal(Facts):
             case ir.Fold():
                 return self.fold(exp)
             case ir.Fail(site, type_):
-                return self.failing(("fail", site, type_))
+                return self.met(("fail", site, type_))
             case ir.Read(array, index):
-                read = "read", array, self.form(index)
+                read = self.met(("read", array, self.form(index)))
                 return frozenset({read: 1}.items()) if array in self.ints else read
             case ir.Tuple(items):
                 return ("tuple", *map(self.form, items))
             case ir.CallScalar(function, arguments, arrays):
-                return self.failing(("call", function, arrays, *map(self.form, arguments)))
+                return self.met(("call", function, arrays, *map(self.form, arguments)))
             case ir.Op(op, arguments):
                 return self.operator(op, tuple(map(self.form, arguments)))
         raise TypeError(exp)
@@ -203,8 +203,8 @@ class Normal(Facts):
             self.bound.update((name, ("part", at, found)) for at, name in enumerate(names))
         return self.form(body)
 
-    def failing(self, form: Hashable) -> Hashable:
-        """Note that what has this form may fail."""
+    def met(self, form: tuple[Hashable, ...]) -> Hashable:
+        """Note what has this form."""
         self.events.append(((), form))
         return form
 

@@ -118,3 +118,46 @@ def test_bounds_that_do_not_wrap_tell_what_they_say() -> None:
     for low, high in (("n", "n"), ("n + 3", "n"), ("r", "min(n, r)"), ("0", "if r > 7 and r < 8 then n else 0"),
                       ("0", f"if r < 0 and {MOST} < r then n else 0")):
         check_interiors(planted(SIMPLE, f"{SIMPLE} + 1000", low, high))
+
+
+# Reads ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("body", "inside"), [
+    (SIMPLE, f"let x = v[i + 1000000] in {SIMPLE}"),
+    (SIMPLE, f"0 * v[n] + {SIMPLE}"),
+    (SIMPLE, f"v[n] - v[n] + {SIMPLE}"),
+    (f"let x = (if r > 0 then v[n - 1] else 0) in {SIMPLE}", f"let x = v[n - 1] in {SIMPLE}"),
+    (f"let x = (if r > 0 then v[n - 1] else 0) in {SIMPLE}", f"let x = (if r > 1 then v[n - 1] else 0) in {SIMPLE}"),
+    (f"let x = (if r > 0 then v[n - 1] else 0) in {SIMPLE}", f"let x = (if r > 0 then 0 else v[n - 1]) in {SIMPLE}"),
+    (f"let x = (fold j < r from x = 0 in x + v[j]) in {SIMPLE}",
+     f"let x = (fold j < n from x = 0 in x + v[j]) in {SIMPLE}"),
+    (f"if i < n - 1 then {SIMPLE} else v[i - 1]", f"let x = v[i - 1] in {SIMPLE}"),
+])
+def test_a_read_that_the_thunk_does_not_make(body: str, inside: str) -> None:
+    high = "n - 1" if "i < n - 1" in body else "n"
+    refused(planted(body, inside, high=high))
+    check_interiors(planted(body, SIMPLE, high=high))
+
+
+def test_a_read_under_further_conditions_is_one_that_the_thunk_makes() -> None:
+    body = f"let x = (if r > 0 then v[n - 1] else 0) in {SIMPLE}"
+    for inside in ("if r > 0 then if n > 7 then v[n - 1] else 0 else 0",
+                   "fold j < n from y = 0 in if r > 0 then v[n - 1] else 0"):
+        check_interiors(planted(body, f"let x = ({inside}) in {SIMPLE}"))
+
+
+@pytest.mark.parametrize(("body", "proven"), [
+    (SIMPLE, False),
+    (f"let x = v[0] in {SIMPLE}", True),
+    (f"let x = (if v[i] == r then v[0] else 0) in {SIMPLE}", False),
+    (f"let x = (if i >= 0 then v[0] else 0) in {SIMPLE}", True),
+    (f"let x = (if i >= 1 then v[0] else 0) in {SIMPLE}", False),
+])
+def test_a_bound_reads_what_all_elements_read(body: str, proven: bool) -> None:
+    """Where there is no element, its bound is not asked for; where there is one before the interior, it is."""
+    program = planted(body, SIMPLE, low="max(1, v[0])")
+    if proven:
+        check_interiors(program)
+    else:
+        refused(program)
