@@ -238,6 +238,7 @@ def test_only_threads_at_the_border_decide_where_their_elements_are(type_: str, 
     device.launch(program.kernels[0].name, [N, device.upload("float", numbers(N).astype(float))])
     read = [a for a in driver.accesses() if (a.point.kind, a.point.array) == ("load", "v")]
     inside, anywhere = read[:2], read[2:4]
+    assert (len(inside), len(anywhere)) == (2, 2)
     assert all((a.lanes, a.requests) == (N - 2 * each, N // 32) for a in inside)
     assert all((a.lanes, a.requests) == (2 * each, 2 * each) for a in anywhere)
 
@@ -268,6 +269,7 @@ def test_rows_of_one_length_are_read_by_neighbours_who_decide_at_the_border_only
     assert np.array_equal(device.download(result), expected.ravel())
     read = [a for a in driver.accesses() if (a.point.kind, a.point.array) == ("load", "m")]
     inside, anywhere = read[:2], read[2:]
+    assert (len(inside), len(anywhere)) == (2, 2)
     assert all(a.lanes == (height - 1) * (width - 1) and a.sectors < 1.15 * a.least_sectors for a in inside)
     assert all(a.lanes == height + width - 1 for a in anywhere)
 
