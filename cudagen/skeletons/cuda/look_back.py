@@ -254,7 +254,7 @@ class Arrays:
         code.add(loops.Store(self.status(code), tile, published_as(code, what), release=True))
 
     def seen(self, code: Code) -> str:
-        """None: values are loaded when it is known which."""
+        """The empty name: there is no such variable, as values are loaded when it is known which."""
         return ""
 
     def poll(self, code: Code, at: loops.Exp, found: str, seen: str) -> None:
