@@ -62,8 +62,10 @@ LANE_BIT = op("lshift", integer(1), LANE)
 
 @dataclass(frozen=True)
 class Line:
-    """The tiles that a tile stands in line with: from `first` on, after so many (`place`). Where some tiles begin a
-    line, whether this one does: it is the first of those after it."""
+    """A tile, and the tiles before it that it looks at: all of them; where carries restart, those that have a part of
+    the segment with which it begins. `first`: the first of these, `place`: how many there are. `begins`, where carries
+    restart: does the tile's last segment begin in it? Then it knows what tiles after it look for, and is their first.
+    """
     tile: loops.Exp
     first: loops.Exp
     place: loops.Exp
@@ -79,6 +81,7 @@ def published_buffers(kernel: Kernel, states: Collection[State], prefix: str, ti
 
 
 def read_at_end(kernel: Kernel, states: Collection[State]) -> list[State]:
+    """Those of the carries whose last values the end of the walk reads."""
     wanted = wanted_at_end(kernel)
     return [state for state in states if state.name in wanted]
 
@@ -189,7 +192,7 @@ class Descriptors:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """Of a tile's status, of where its aggregate stands, and its prefix."""
+        """For comments of the text: a tile's status, and where the text finds its aggregate, and its prefix."""
         return f"{self.prefix}descriptors[2 * tile]", "beside it", "there"
 
     def array(self, code: Code) -> str:
