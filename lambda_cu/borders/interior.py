@@ -8,8 +8,8 @@
 
 What is wanted of a decision: of min and max the side with the index; of an `if` no failure, else the branch with the
 index, or without it where it says how often a fold goes round; else what leaves the greater part
-(lambda_cu.borders.ranges). Decisions on data stay, and so do those that change
-at several places.
+(lambda_cu.borders.ranges). Decisions on data stay, and so do those that change at several places, and those that can
+fail.
 """
 from __future__ import annotations
 

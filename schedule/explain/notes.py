@@ -11,8 +11,8 @@ from nessie.base.source import Span
 @dataclass(frozen=True)
 class FunctionExplained:
     """A function that is called, not inlined. `runs`: "thread", per element; "lifted", for all elements at once;
-    "apart", so for large activations, while small ones have a
-    thread each; "host". Unless it runs per element: `reason` why not, in words, and where that is."""
+    "apart", lifted for large activations, while small ones have a thread each; "host". Unless it runs per element:
+    `reason` why not, in words, and where that is."""
     name: str
     runs: str
     place: Span | None
@@ -33,8 +33,8 @@ class GroupsExplained:
 @dataclass(frozen=True)
 class SpaceExplained:
     """How the lengths computed at `place` are held: the `form` of their space, with its axes where they are more than
-    two; the `length` and `start` of segment i,
-    or s, j of nested ones; the `memory` it takes; `reason`: why it takes any, where that is known."""
+    two; the `length` and `start` of segment i, or s, j of nested ones; the `memory` it takes; `reason`: why it takes
+    any, where that is known."""
     place: Span | None
     form: str
     length: str
