@@ -38,6 +38,8 @@ from nessie.lambda_cu.scope import free_names, thunk
 
 MOST_PARTS = 40
 MOST_TESTS = 8                  # alternatives of a condition
+MOST_STEP = 2 ** 12
+COMPARISONS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__, "/=": int.__ne__}
 OPPOSITE = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "/=": "/="}
 Alternatives = list[list[Test]]                 # tests of which all hold; one of several
 Around = tuple[ir.Let, bool]                    # a let, and whether something stands in what it binds, or in its body
@@ -240,10 +242,6 @@ class Reader:
 
     def note(self, form: Form) -> None:
         self.asked |= {exp for exp in form.terms if exp not in self.finder.ranges.natural}
-
-
-COMPARISONS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__, "/=": int.__ne__}
-MOST_STEP = 2 ** 12
 
 
 # Parts ------------------------------------------------------------------------------------------
