@@ -18,7 +18,6 @@ from nessie.syntax.types import LENGTHS
 
 Ints = Any                      # an int, or an array of ints of 64 bits
 MOST = 2 ** 61                  # what is computed lies between this and its negative
-ROUNDING = 2 ** 52              # floats tell of ints beyond that
 MOST_POWER, MOST_SHIFT = 8, 60
 
 
