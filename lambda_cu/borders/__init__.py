@@ -3,6 +3,7 @@ partition of a space.
 
     forms       linear forms of ints: sums of multiples of indices and of what is alike for all elements
     ranges      where decisions are settled, collected: where the interior begins and ends
+    known       what is known of a thunk's ints
     interior    a thunk's interior: the thunk without these decisions
     borders     the pass
     boxes       cuts of a space by tests of its indices

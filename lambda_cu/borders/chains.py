@@ -21,16 +21,8 @@ from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.boxes import Box, Cycle, Frame, Place, Side, Test
 from nessie.lambda_cu.borders.forms import Form, atom, expression, is_small, minus, moved, number, scaled, sign
-from nessie.lambda_cu.borders.interior import (
-    COMPARED,
-    NONE,
-    Finder,
-    axis_indices,
-    extents,
-    fails,
-    of_size,
-    sizes_of,
-)
+from nessie.lambda_cu.borders.interior import COMPARED, axis_indices, extents, fails, of_size, sizes_of
+from nessie.lambda_cu.borders.known import NONE, Known
 from nessie.lambda_cu.borders.ranges import TRUE, ZERO, Axis, Ranges, joined, place
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.passes.lets import tidy_expression
@@ -87,7 +79,7 @@ def behind_lets(exp: ir.Exp, reader: Reader) -> tuple[tuple[Around, ...], ir.Exp
     """The lets that an expression begins with, and what is behind them."""
     lets: list[Around] = []
     while isinstance(exp, ir.Let):
-        reader.finder.note(exp.names, exp.value, NONE)
+        reader.known.note(exp.names, exp.value, NONE)
         lets.append((exp, False))
         exp = exp.body
     return tuple(lets), exp
@@ -101,7 +93,7 @@ def within(around: Iterable[Around], exp: ir.Exp) -> ir.Exp:
 
 def cut(soac: ir.Map | ir.Reduce, chain: Chain, reader: Reader, failing: Collection[str]) -> tuple[ir.Part, ...]:
     """The partitions that the chain makes."""
-    frame = Frame(tuple([reader.size_form(size) for size in extents(soac.space)]), reader.finder.ranges.natural)
+    frame = Frame(tuple([reader.size_form(size) for size in extents(soac.space)]), reader.known.ranges.natural)
     done, around, case, asked = Cutting((), (frame.whole,)), chain.around, 0, set[ir.Exp]()
     exp: ir.Exp = chain.conditional
     reader.asked = set()
@@ -143,7 +135,7 @@ def cut_by(frame: Frame, before: Cutting, alternatives: Alternatives, case: int,
 @dataclass
 class Reader:
     """Reads conditions. `asked`: atoms of what has been read that may be any ints."""
-    finder: Finder
+    known: Known
     indices: tuple[ir.Var, ...]
     asked: set[ir.Exp] = field(default_factory=set)
 
@@ -154,14 +146,14 @@ class Reader:
         sizes |= {ir.Var(type_.size) for type_ in names.values()
                   if isinstance(type_, ir.Array) and isinstance(type_.size, str)}
         ranges = Ranges(axes, sizes, set(map(of_size, sizes_of(soac.space))))
-        return Reader(Finder(ranges, names, soac.thunk.params), tuple([axis.index for axis in axes]))
+        return Reader(Known(ranges, names, soac.thunk.params), tuple([axis.index for axis in axes]))
 
     def size_form(self, size: ir.Size) -> Form:
         return number(size) if isinstance(size, int) else atom(ir.Var(size))
 
     def conditions(self, asked: Collection[ir.Exp]) -> ir.Exp:
         """The condition that such atoms are as small as sizes."""
-        ranges = Ranges(tuple(map(Axis, self.indices)), self.finder.ranges.sizes, set())
+        ranges = Ranges(tuple(map(Axis, self.indices)), self.known.ranges.sizes, set())
         for exp in sorted(asked, key=repr):
             ranges.ask_small(atom(exp))
         found = [condition for axis in ranges.axes for condition in axis.conditions]
@@ -172,8 +164,8 @@ class Reader:
         match condition:
             case ir.Const(bool(value)):
                 return [[]] if value == truth else []
-            case ir.Var(name) if name in self.finder.known:
-                return self.alternatives(self.finder.known[name], truth)
+            case ir.Var(name) if name in self.known.lets:
+                return self.alternatives(self.known.lets[name], truth)
             case ir.Op("not", (a,)):
                 return self.alternatives(a, not truth)
             case ir.Op("and" | "or" as op, (a, b)):
@@ -190,7 +182,7 @@ class Reader:
         cycles = self.cycles(op, a, b, truth) or self.cycles(OPPOSITE[op], b, a, truth)
         if cycles is not None:
             return cycles
-        first, second = self.finder.form(a, NONE), self.finder.form(b, NONE)
+        first, second = self.known.form(a, NONE), self.known.form(b, NONE)
         if first is None or second is None or not is_small(first) or not is_small(second):
             return None
         rises = minus(second, first)
@@ -205,7 +197,7 @@ class Reader:
 
     def at_least(self, form: Form, truth: bool) -> Alternatives | None:
         """Is the form not negative, or is it?"""
-        known = sign(form, self.finder.ranges.natural)
+        known = sign(form, self.known.ranges.natural)
         if known is not None:
             return [[]] if known == truth else []
         axis = self.axis_of(form)
@@ -218,7 +210,7 @@ class Reader:
         """The test of what is left of an index, divided by a constant."""
         match a, b:
             case ir.Op("rem" | "mod", (exp, ir.Const(int(step), "int"))), ir.Const(int(at), "int") if step > 0:
-                form = self.finder.form(exp, NONE)
+                form = self.known.form(exp, NONE)
             case _:
                 return None
         axis = None if form is None else self.axis_of(form)
@@ -241,7 +233,7 @@ class Reader:
         return found[0] if once and names.isdisjoint(others) else None
 
     def note(self, form: Form) -> None:
-        self.asked |= {exp for exp in form.terms if exp not in self.finder.ranges.natural}
+        self.asked |= {exp for exp in form.terms if exp not in self.known.ranges.natural}
 
 
 # Parts ------------------------------------------------------------------------------------------
