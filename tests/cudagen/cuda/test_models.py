@@ -123,6 +123,19 @@ def test_searches_that_are_large_wait_for_the_night() -> None:
     assert large and all(run.millions * 1e6 > SMALL for run in large)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=f"no model was searched: there is no {' and no '.join(MISSING)}")
+@pytest.mark.parametrize(("command", "told"), re.findall(
+    r"^    (spin .*?\.pml)  +(?:no|a mistake:) (.*?)(?::.*)?$",
+    (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE))
+def test_what_the_page_says_that_spin_finds(command: str, told: str, tmp_path: Path) -> None:
+    *words, model = command.split()
+    done = subprocess.run([*words, str(FOLDER / model)], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE,
+                          check=False)
+    found = re.findall(r"^pan:\d+: (.*)$", done.stdout, re.MULTILINE)
+    assert "elapsed time" in done.stdout and (told in found[0] if found else told == "error"), done.stdout
+
+
 def test_each_mistake_is_in_its_model() -> None:
     named = [run for run in runs() if run.finds]
     assert len(named) >= 20 and {run.model for run in runs()} == {path.stem for path in FOLDER.glob("*.pml")}
