@@ -35,6 +35,8 @@ PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHAR
                     re.IGNORECASE)
 LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+(?:\s+(\w+)\s+\w+)?\s+by\s+(\w+)(\s*\([^%]*|(?:\s*,\s*\w+)+)?\s*%",
                   re.IGNORECASE)
+WITHOUT_BY = re.compile(rf"%\s*(map|level)\s+({NAME_CHARACTER}+(?:\s+case\s+\w+)?)(?:\s+\w+|\s*[=:])?\s+"
+                        rf"((?-i:{'|'.join((*STRATEGIES, *OWNERS, ITEMS))}|[A-Z]\w*\s*\([^%]*\)))\s*%", re.IGNORECASE)
 FIRST = {FUSE: 1, CUT: 1, LEVEL: 4, MAP: 7}         # the groups of the pragmas' words
 
 
@@ -84,18 +86,32 @@ def mistyped(remarks: Iterable[Span]) -> list[NessieError]:
     """The warnings about comments that look like pragmas for mappings, and have a word that is none."""
     found = []
     for span in remarks:
-        like = LIKE.fullmatch(span.source.text, span.start, span.end)
-        if like and not PRAGMA.fullmatch(span.source.text, span.start, span.end):
-            word, case, mapping, arguments = like.groups()
-            wrong, known = (1, ("map", "level")) if word.lower() not in ("map", "level") else (
-                (2, ("case",)) if case and case.lower() != "case" else
-                (3, ("GridBlock", "Levels") if arguments and "(" in arguments else STRATEGIES))
-            meant = nearest(like[wrong], known, 0.65) or nearest(like[wrong].lower(), [k.lower() for k in known], 0.65)
-            if meant and (wrong == 3 or arguments or mapping in (*STRATEGIES, *OWNERS, ITEMS)):
-                right = next(k for k in known if k.lower() == meant.lower())
-                found.append(NessieError("this comment looks like a pragma, and is none",
-                                         (Span(span.source, *like.span(wrong)), ""), hint=f"did you mean {right}?"))
+        text, start, end = span.source.text, span.start, span.end
+        if PRAGMA.fullmatch(text, start, end):
+            continue
+        if like := LIKE.fullmatch(text, start, end):
+            found += misspelt(span.source, like)
+        elif like := WITHOUT_BY.fullmatch(text, start, end):
+            found.append(no_pragma(Span(span.source, *like.span(3)),
+                                   f"`by` stands before it: % {like[1]} {like[2]} by {like[3]} %"))
     return found
+
+
+def misspelt(source: Source, like: re.Match[str]) -> list[NessieError]:
+    """The warning about a pragma with a word that is almost one."""
+    word, case, mapping, arguments = like.groups()
+    wrong, known = (1, ("map", "level")) if word.lower() not in ("map", "level") else (
+        (2, ("case",)) if case and case.lower() != "case" else
+        (3, ("GridBlock", "Levels") if arguments and "(" in arguments else STRATEGIES))
+    meant = nearest(like[wrong], known, 0.65) or nearest(like[wrong].lower(), [k.lower() for k in known], 0.65)
+    if not meant or not (wrong == 3 or arguments or mapping in (*STRATEGIES, *OWNERS, ITEMS)):
+        return []
+    right = next(k for k in known if k.lower() == meant.lower())
+    return [no_pragma(Span(source, *like.span(wrong)), f"did you mean {right}?")]
+
+
+def no_pragma(word: Span, hint: str) -> NessieError:
+    return NessieError("this comment looks like a pragma, and is none", (word, ""), hint=hint)
 
 
 def well_named(wishes: Iterable[Wish], bound: Iterable[Bound], compiled: Callable[[], Iterable[Span]]) -> list[Wish]:
@@ -119,8 +135,9 @@ def mistakes(sources: Iterable[Source]) -> list[NessieError]:
 
 def doubtful(sources: Iterable[Source]) -> list[NessieError]:
     """The warnings about comments of these texts that may be meant as pragmas."""
-    return [doubt for source in sources if LIKE.search(source.text) for form, remarks in forms_with_remarks(source)
-            if not isinstance(form, NessieError) for doubt in mistyped(remarks)]
+    return [doubt for source in sources if any([like.search(source.text) for like in (LIKE, WITHOUT_BY)])
+            for form, remarks in forms_with_remarks(source) if not isinstance(form, NessieError)
+            for doubt in mistyped(remarks)]
 
 
 def mistakes_in(form: syntax.TopLevel) -> list[NessieError]:

@@ -1,9 +1,9 @@
 """Compiled programs kept on disk from run to run: what was compiled once is found again, and no pass runs.
 
-An entry holds a fused program with its host instructions, plans and code (CpuProgram, GpuProgram). Its name is a
-digest of all that it depends on: the mono program with its places in the source, the options, the processor, the
-versions, and the files of Nessie itself. The folder and its entries are base.system.disk_cache's business: checksums,
-and no one else's files.
+An entry holds a fused program with its host instructions, plans and code (CpuProgram, GpuProgram), and what the passes
+tell of its pragmas. Its name is a digest of all that it depends on: the mono program with its places in the source,
+the options, the processor, the versions, and the files of Nessie itself. The folder and its entries are
+base.system.disk_cache's business: checksums, and no one else's files.
 """
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from nessie import driver, pipeline
+from nessie.schedule.wishes.wishes import Met
 
 DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
 PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
 
 if TYPE_CHECKING:
-    from nessie.cudagen.cpu.assemble import CpuProgram
-    from nessie.cudagen.cuda.link import GpuProgram
     from nessie.driver import Built
     from nessie.mono import nodes as mono
 
@@ -34,18 +34,20 @@ def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
     before. A job that wants to see the stages' work (dump), or to know what has become of its wishes, has it done; so
     has the reference, whose stages end early."""
     built: list[Built] = []
+    met = Met()             # of this program
 
     def build() -> Built:
-        built.append(driver.built(job, program))
+        built.append(driver.built(replace(job, met=met), program))
+        job.met.told.update(met.told)
         return built[0]
 
     if job.target == "reference":
-        return build()
+        return driver.built(job, program)
     from nessie.base.system.disk_cache import cached
     from nessie.cudagen.cpu.machine_code import fingerprint
     machine = fingerprint() if job.target == "cpu" else "cuda"
     if job.dump is not None or job.wishes:
-        return build()
+        return driver.built(job, program)
     try:
         source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)
     except RecursionError:              # deeper than pickle goes: not kept
@@ -54,16 +56,20 @@ def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
                pipeline.WITH_VERSIONS.holds(job))
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:
-        content = cached(key, f"{machine} {compiler()}", lambda _: pickle.dumps(build(), pickle.HIGHEST_PROTOCOL))
+        content = cached(key, f"{machine} {compiler()}",
+                         lambda _: pickle.dumps((build(), met.told), pickle.HIGHEST_PROTOCOL))
     except RecursionError:
         if not built:
             raise
-    return built[0] if built else cast("CpuProgram | GpuProgram", loaded(content))
+    if not built:
+        kept, told = loaded(content)
+        built.append(kept)
+        job.met.told.update(told)
+    return built[0]
 
 
-def loaded(content: bytes) -> object:
-    found: object = Restricted(io.BytesIO(content)).load()
-    return found
+def loaded(content: bytes) -> Any:
+    return Restricted(io.BytesIO(content)).load()
 
 
 class Restricted(pickle.Unpickler):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -181,6 +182,8 @@ class Program:
             check(result)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
         value = self._results(shared).value(f"what {function} gives", result, type_)
+        for said in self._session.unmet_so_far():
+            warnings.warn(said, stacklevel=4)       # where the user calls
         return as_awkward(value) if arguments.awkward else value, arguments
 
     def _results(self, shared: list[Any]) -> Results:

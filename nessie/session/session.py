@@ -34,9 +34,10 @@ from nessie.base.widths import FULL
 from nessie.library import library
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import content, erase
-from nessie.pragmas import mistakes_in
+from nessie.pragmas import mistakes_in, of_source
 from nessie.running.results import matched, restore
 from nessie.running.targets import Target
+from nessie.schedule.wishes.unmet import unmet, unmet_so_far
 from nessie.session.calling import Prepared, prepare_call, tuple_of
 from nessie.session.outcome import Outcome
 from nessie.syntax import nodes as syntax
@@ -66,6 +67,7 @@ class Session:
     listener: Callable[[str], object] | None = None
     forms: int = 0
     unseen: list[NessieError] = field(default_factory=list)         # warnings
+    seen: set[object] = field(default_factory=set)                  # what warnings about wishes have been about
     ended: bool = False
     declarations: dict[str, syntax.TypeFun] = field(default_factory=dict)   # that tell lengths, by internal name
     drew: dict[int, Span | None] = field(default_factory=dict)      # where a seed's numbers were assigned; None: told
@@ -320,16 +322,34 @@ class Session:
 
     def unmet(self) -> list[str]:
         """The wishes for kernels that no form so far has met, and the warnings that nobody has seen."""
-        if not (self.job.wishes or self.job.met.told):
-            return self.warnings()
-        from nessie.schedule.wishes.pairs import unmet
-        return [*unmet(self.job.wishes, self.job.met), *self.warnings()]
+        wanted = [wish for wish in self.job.wishes if wish not in self.seen]
+        return [*unmet(wanted, self.job.met), *self.warnings()]
+
+    def unmet_so_far(self) -> list[str]:
+        """While forms are still to come, the wishes for names that no form has, and those that forms have not met;
+        each is told once."""
+        wanted = [wish for wish in self.job.wishes if wish not in self.seen]
+        found = unmet_so_far(wanted, self.job.met, self.bound()) if wanted else {}
+        self.seen |= found.keys()
+        return [*found.values(), *self.untold()]
+
+    def bound(self) -> set[str]:
+        """The names that the texts of the session's definitions bind."""
+        names = self.environment.program
+        sources = {span.source for name in names.names() if (entry := names.entry(name)) for span in entry.origin}
+        return {b.name for source in sources for b in of_source(source)[1]}
+
+    def untold(self) -> list[str]:
+        """The warnings of compiled forms about wishes, those since the last call."""
+        told = {key: text for key, text in self.job.met.told.items() if key not in self.seen}
+        self.seen |= told.keys()
+        return list(told.values())
 
     def warnings(self) -> list[str]:
-        """The warnings since the last call: doubtful parts of forms that have not failed, and pragmas that would be
-        errors if their form, which has not run, were compiled."""
+        """The warnings since the last call: about wishes, doubtful parts of forms that have not failed, and pragmas
+        that would be errors if their form, which has not run, were compiled."""
         found, self.unseen = self.unseen, []
-        return [error.told() for error in found]
+        return [*self.untold(), *[error.told() for error in found]]
 
     def content(self, data: Data) -> Type:
         return content(data, self.environment)

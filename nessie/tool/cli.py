@@ -340,7 +340,7 @@ def view(options: argparse.Namespace) -> int:
     name = options.entry.lower() if call else options.entry or ""
     subject = Subject(job, read.form, read.program, name, read.source, options.all or False, call)
     result = shown.show(subject, kind or ("text" if shown.name == "explain" else "dot"))
-    warn(job.met.told)
+    warn(job.met.told.values())
     warn_of(read)
     write_result(options, result)
     if page and not named:

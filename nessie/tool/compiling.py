@@ -139,7 +139,7 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     if until is not pipeline.pass_named("parse") or found.syntax is None:
         job = job_for(job_of(options), options, found)
         made = driver.compile_program(job, found.form, made, until)
-        warn(job.met.told)
+        warn(job.met.told.values())
     warn_of(found)
     return made
 

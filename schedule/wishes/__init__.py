@@ -4,6 +4,7 @@
     sizes           finds the sizes that users give by name
     pairs           turns names into pairs of a graph's nodes
     asked           wishes for mappings, as options have them
+    unmet           tells which wishes nothing has met
     mappings        lets mappings walk what a name stands for
     choose_mappings  chooses the mappings that `auto` is
 """

@@ -12,6 +12,7 @@ A mapping changes no result, so only GPUs, whose threads it is about, are asked 
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -47,8 +48,12 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, t
     found: dict[str, tuple[Wish, ...]] = {}     # by the name of a result
     for wish in wanted:
         nodes = [node for graph in graphs for node in named(graph, wish.first, wish, wishes) if node.op != HOST]
-        if not nodes and wishes.strict and concerned(graphs, wish):
-            raise missing(graphs, wish.first, wish, wishes)
+        if not nodes and concerned(graphs, wish):
+            absent = missing(graphs, wish.first, wish, wishes)
+            if wishes.strict:
+                raise absent
+            if wish.place is not None:      # an option may be for what has yet to run
+                tell(wishes, wish, absent)
         earlier = [one for node in nodes for name in node.results for one in found.get(name, ())]
         for other in [other for other in earlier if other.says_other(wish)][:1]:
             raise NessieError(f"{wish.first} is to be walked in two ways, and can be in one", *place_of(other),
@@ -57,9 +62,9 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, t
                                                     for one in found.get(name, ())])]
         if not nodes:
             continue
-        refused = require_walks(program, nodes, wish)
-        wishes.met.told.update(dict.fromkeys([f"{wish.option} leaves out the kernel of {made}: {reason}"
-                                              for made, reason in refused]))
+        refused = require_walks(program, nodes, wish, wishes)
+        for made, reason in refused:
+            wishes.met.tell(wish, f"{wish.option} leaves out the kernel of {made}: {reason}")
         found |= {name: (*found.get(name, ()), wish) for node in nodes for name in node.results if name != "_"}
     return found
 
@@ -83,9 +88,14 @@ def text_of(wish: Wish) -> Span:
     return wish.text or Span(Source("mapping", wish.second), 0, len(wish.second))
 
 
-def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish) -> list[tuple[str, str]]:
+def tell(wishes: Wishes, wish: Wish, said: NessieError) -> None:
+    """Note what is an error elsewhere as a warning."""
+    wishes.met.tell(wish, said.message, said.told().removeprefix(said.message))
+
+
+def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes: Wishes) -> list[tuple[str, str]]:
     """Raise an error unless the mapping can walk one of the nodes' kernels; return the others, by what they make, with
-    the reasons."""
+    the reasons. A pragma's case that other sizes may have is no mistake, and one beyond all tests a warning."""
     places = Places(text_of(wish).source)
     mapping = mapping_of(wish, places)
     kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -98,6 +108,8 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish) -> lis
         if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
             raise impossible(wish, refused[0][1], places, nodes)
         if wish.place is not None:
+            if beyond_tests(wish):
+                tell(wishes, wish, impossible(wish, refused[0][1], places, nodes))
             return []
     return [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
 
@@ -111,7 +123,15 @@ def sizes_decide(kernel: ir.Kernel, reason: Unmappable) -> bool:
         for space in spaces])
 
 
+def beyond_tests(wish: Wish) -> bool:
+    """Has the form of a pragma fewer conditionals than its case needs, whatever the sizes are?"""
+    form = wish.scope
+    conditionals = len(IF.findall(form.source.text, form.start, form.end)) if form is not None else 0
+    return case_number(wish) > conditionals
+
+
 NO_SEGMENTS = "it has no segments"
+IF = re.compile(r"\bif\b", re.IGNORECASE)
 
 
 def refusal(kernel: ir.Kernel, mapping: maps.Mapping, wish: Wish) -> Unmappable | None:

@@ -15,9 +15,10 @@ from nessie.base.source import NessieError, Span, user_span
 from nessie.schedule.cost.problem import Problem
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.build import is_check
-from nessie.schedule.graph.nodes import Graph, Node
+from nessie.schedule.graph.nodes import HOST, Graph, Node
 from nessie.schedule.legality.blocks import Refused
 from nessie.schedule.legality.witness import refused_text
+from nessie.schedule.wishes.unmet import listed
 from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, MAPPINGS, Bound, Met, Wish, Wishes
 
 Places = list[tuple[Span, str]]
@@ -26,6 +27,8 @@ Places = list[tuple[Span, str]]
 def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> list[Graph]:
     """Add the wishes to the graphs; an impossible wish is an error."""
     result = list(graphs)
+    if wishes.wanted:
+        seen(graphs, wishes)
     for wish in wishes.wanted:
         if wish.kind not in MAPPINGS:
             result = granted(result, wish, wishes)
@@ -40,7 +43,7 @@ def with_wishes(graphs: Sequence[Graph], wishes: Wishes, profile: Profile) -> li
 def granted(graphs: Sequence[Graph], wish: Wish, wishes: Wishes) -> list[Graph]:
     """Add this wish to the graphs."""
     found = [(named(graph, wish.first, wish, wishes), named(graph, wish.second, wish, wishes)) for graph in graphs]
-    note(graphs, wish, found, wishes.met)
+    note(wish, found, wishes.met)
     if wishes.strict and concerned(graphs, wish):
         for number, name in enumerate((wish.first, wish.second)):
             if not any(nodes[number] for nodes in found):
@@ -64,27 +67,20 @@ def granted(graphs: Sequence[Graph], wish: Wish, wishes: Wishes) -> list[Graph]:
     return result
 
 
-def note(graphs: Sequence[Graph], wish: Wish, found: Sequence[tuple[list[Node], list[Node]]], met: Met) -> None:
+def seen(graphs: Sequence[Graph], wishes: Wishes) -> None:
+    """Note what users may call the graphs' nodes, and which names the forms bind that these come from."""
+    launched = names_for(graphs, wishes, MAP)
+    wishes.met.nodes.update({name: name in launched for name in [*names_for(graphs, wishes), *launched]})
+    here = {b.scope for b in wishes.bound if any([within(node, b.scope) for graph in graphs for node in graph.nodes])}
+    wishes.met.bound |= {b.name for b in wishes.bound if b.scope in here}
+
+
+def note(wish: Wish, found: Sequence[tuple[list[Node], list[Node]]], met: Met) -> None:
     """Note in `met` which parts of the wish these graphs have."""
-    met.nodes.update((node.name, None) for graph in graphs for node in graph.nodes)
     for firsts, seconds in found:
         met.names.update(name for name, nodes in ((wish.first, firsts), (wish.second, seconds)) if nodes)
         if firsts and seconds:
             met.wishes.add(wish)
-
-
-def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
-    """The warnings about options that have changed nothing in any form of a program that has run."""
-    told = list(met.told)
-    for wish in wanted:
-        option = f"{wish.option} changes nothing"
-        missing = [name for name in wish.names if name not in met.names]
-        if missing:
-            told.append(f"{option}: no form that ran has a kernel that computes {' or '.join(missing)}\n"
-                        f"hint: there are {listed(met.nodes)}")
-        elif wish.kind == FUSE and wish not in met.wishes:
-            told.append(f"{option}: no form that ran computes both without a condition, a call or an effect between")
-    return told
 
 
 # Names ------------------------------------------------------------------------------------------
@@ -178,15 +174,21 @@ def missing(graphs: Sequence[Graph], name: str, wish: Wish, wishes: Wishes) -> N
         message = f"no kernel computes {name}: it comes from outside, is computed where it is used, or not at all"
     else:
         message = f"nothing is called {name}"
-    return NessieError(message, *place_of(wish), hint=f"there are {listed_names(graphs)}")
+    return NessieError(message, *place_of(wish), hint=f"there are {listed(names_for(graphs, wishes, wish.kind))}")
+
+
+def names_for(graphs: Sequence[Graph], wishes: Wishes, kind: str = "") -> list[str]:
+    """What users may call the nodes that this kind of wish can be for: a name that a form binds, if it stands for one
+    node, else the node's own."""
+    nodes = [node for graph in graphs for node in graph.nodes
+             if not is_check(node) and not (kind in MAPPINGS and node.op == HOST)]
+    bound = [b.name if (b := owner(node, wishes.bound)) else None for node in nodes]
+    return list(dict.fromkeys([name if name is not None and bound.count(name) == 1 else node.name
+                               for node, name in zip(nodes, bound, strict=True)]))
 
 
 def listed_names(graphs: Sequence[Graph]) -> str:
     return listed(dict.fromkeys(node.name for graph in graphs for node in graph.nodes if not is_check(node)))
-
-
-def listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "no kernels"
 
 
 def places_of(nodes: Iterable[Node]) -> Places:

@@ -60,11 +60,19 @@ class Bound:
 @dataclass
 class Met:
     """The wishes that the forms of a program have met so far. `names`: those in wishes that stood for a node; `wishes`:
-    those whose nodes stood in one region; `nodes`: the names of all nodes; `told`: warnings."""
+    those whose nodes stood in one region; `nodes`: what users may call all nodes, and whether a kernel computes
+    them; `bound`: the names that these forms bind; `told`: warnings, by the places and the messages of what they are
+    about."""
     names: set[str] = field(default_factory=set)
     wishes: set[Wish] = field(default_factory=set)
-    nodes: dict[str, None] = field(default_factory=dict)
-    told: dict[str, None] = field(default_factory=dict)
+    nodes: dict[str, bool] = field(default_factory=dict)
+    bound: set[str] = field(default_factory=set)
+    told: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def tell(self, wish: Wish, message: str, more: str = "") -> None:
+        """Note a warning, of which `more` may differ from form to form."""
+        place = f"{wish.place.source.name} {wish.place.start}" if wish.place is not None else wish.option
+        self.told.setdefault((place, message), f"{message}{more}")
 
 
 @dataclass(frozen=True)

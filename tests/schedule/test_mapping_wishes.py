@@ -10,6 +10,7 @@ import pytest
 
 import nessie
 from nessie.base.source import NessieError, Source
+from nessie.base.system.disk_cache import cache_folder
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.pragmas import doubtful, of_source
 from nessie.schedule.wishes.asked import asked
@@ -190,6 +191,21 @@ def test_comments_that_look_like_pragmas(comment: str, word: str, meant: str) ->
     if word:
         ((place, _),) = told[0].places
         assert source.text[place.start:place.end] == word and told[0].hint == f"did you mean {meant}?"
+
+
+@pytest.mark.parametrize(("comment", "word", "right"), [
+    ("map a Jing", "Jing", "map a by Jing"), ("map a case 2 Jing", "Jing", "map a case 2 by Jing"),
+    ("map a = FoldAll", "FoldAll", "map a by FoldAll"), ("level a warp", "warp", "level a by warp"),
+    ("MAP a as GridBlock(1, Gen)", "GridBlock(1, Gen)", "MAP a by GridBlock(1, Gen)"),
+    ("map a warped", "", ""), ("a map of warp", "", ""), ("map a", "", ""), ("level a is low", "", "")])
+def test_pragmas_without_by(comment: str, word: str, right: str) -> None:
+    source = Source("test.nesl", with_pragma(comment))
+    told = doubtful([source])
+    assert len(told) == bool(word)
+    if word:
+        ((place, _),) = told[0].places
+        assert source.text[place.start:place.end] == word
+        assert told[0].hint == f"`by` stands before it: % {right} %"
 
 
 def test_check_warns_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -384,6 +400,62 @@ def test_known_sizes_may_leave_no_case(tmp_path: Path, capsys: pytest.CaptureFix
         path = chained(tmp_path, *pragmas)
         assert main(["run", path, "-e", "ends", "[1]", "--target", "cudasim", *words]) == 0
         assert capsys.readouterr() == ("[10]\n", "")
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_a_case_beyond_all_tests_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where sizes are known, and where the program has been kept on disk."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache_folder.cache_clear()
+    path = chained(tmp_path, "map a case 7 by Jing")
+    for command in ("run", "run", "profile"):
+        assert main([command, path, "-e", "ends", "[1, 2, 3, 4]", "--target", "cudasim"]) == 0
+        told = capsys.readouterr().err
+        assert told.startswith("warning: no element is in case 7: those of tests of indices here are case 1, case 2, ")
+        assert re.search(r"\^(?!\^)", told) and told.count("warning") == 1
+    assert main(["run", path, "-e", "ends", "[1, 2, 3, 4]"]) == 0
+    assert capsys.readouterr().err == "", "CPUs ignore mappings"
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_a_pragma_for_no_kernel_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, CHAINED.replace("};\n", "}; % map v by Jing %\n") + "ends([1, 2]);\nends([3]);\n")
+    words = ["--target", "cudasim"]
+    assert main(["run", path, *words]) == main(["run", path, "-e", "ends", "[1, 2]", *words]) == 0
+    told = capsys.readouterr().err
+    assert told.count("warning: no kernel computes v: it comes from outside") == 2 and "\nhint: there are a\n" in told
+    with pytest.warns(UserWarning, match="no kernel computes v"):
+        nessie.load(path, target="cudasim").ends([1, 2])
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_the_prompt_and_python_tell_what_nothing_is_called(monkeypatch: pytest.MonkeyPatch,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    """Once, and not of what a form binds that has yet to run."""
+    text = CHAINED + "function twice(v) = let q = {x + x : x in v} in q;\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{text}:map q=Jing\n:map zz=Jing\nends([1, 2]);\nends([3]);\n"
+                                                 "twice([1]);\n"))
+    assert main(["--target", "cudasim"]) == 0
+    assert capsys.readouterr().err == ("warning: --map zz=Jing changes nothing so far: no form that ran has a kernel "
+                                       "that computes zz\nhint: there are a\n")
+    program = nessie.compile(text, target="cudasim", mappings={"q": "Jing", "zz": "Jing"})
+    with pytest.warns(UserWarning, match="computes zz\nhint: there are a") as told:
+        program.ends([1, 2])
+        program.twice([1, 2])
+        program.ends([3])
+    assert len(told) == 1 and told[0].filename == __file__
+
+
+def test_hints_name_what_users_have_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = "function next(v) = {x + 1 : x in v};\n"
+    counted = "function iota(n) = let b = {i * i : i in [0:n]} in b;\n"
+    one = "function one(n) = n + 1;\n"
+    for text, words, there in ((NEST, TYPE, "a, b, it, it_1"), (plain, ["-e", "next", "-t", "[int]"], "next"),
+                               (counted, ["-e", "iota"], "b"), (one, ["-e", "one"], "no kernels")):
+        path = written(tmp_path, text)
+        assert main(["compile", path, *words, "--target", "cuda", "--emit", "fused", "--map", "zz=Jing"]) == 1
+        assert f"\nhint: there are {there}\n" in capsys.readouterr().err
 
 
 def test_ragged_rows_have_no_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

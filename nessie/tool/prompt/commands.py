@@ -158,6 +158,7 @@ def map_(repl: Repl, command: syntax.Command) -> None:
     wanted = asked(command.text, ":map")
     kept = [wish for wish in session.job.wishes if wish.kind not in MAPPINGS
             or not any([wish.first == new.first and wish.includes(new) for new in wanted])]
+    session.seen -= {*wanted}               # asked for once more, and told once more
     session.job = replace(session.job, wishes=(*kept, *wanted))
 
 

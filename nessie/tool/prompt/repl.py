@@ -90,7 +90,7 @@ class Repl:
         with progress(self.session.job.activity):
             wait_for_left()
             failed = run_deep(partial(print_outcomes, outcomes, self.show), limit, leaves)
-        warn(self.session.warnings())
+        warn([*self.session.unmet_so_far(), *self.session.warnings()])
         return failed
 
     def evaluate(self, form: syntax.TopLevel) -> Outcome:
