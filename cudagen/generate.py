@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from nessie.base.call_graph import reachable
 from nessie.base.names import Names
@@ -57,7 +58,8 @@ def generate(program: ir.Program, target: str, width: int | None = None) -> Modu
     functions that they call. `width`: items a chunk on the CPU, items a thread on a GPU."""
     tables = tables_of(program, target == "cpu")
     only_apart = run_only_apart(program)
-    modules = [of_kernel(kernel, program, tables, target, width) for kernel in program.kernels
+    names = Names([kernel.name for kernel in program.kernels])
+    modules = [with_own_names(of_kernel(kernel, program, tables, target, width), names) for kernel in program.kernels
                if kernel.name not in only_apart]
     if target == "cpu":
         modules.append(apart(program, tables, width or CHUNK))
@@ -142,6 +144,14 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
             made = plan_cuda(walk, tables, width)
             return made if kernel.by is not None else plan_staged(walk, tables, made)
     raise ValueError(target)
+
+
+def with_own_names(module: Module, names: Names) -> Module:
+    """The module, whose plans that do the same for little have names that no kernel has."""
+    fresh = {plan.alone.plan: names.fresh(plan.alone.plan) for plan in module.plans if plan.alone is not None}
+    return replace(module, plans=tuple([
+        replace(plan, name=fresh.get(plan.name, plan.name),
+                alone=plan.alone and replace(plan.alone, plan=fresh[plan.alone.plan])) for plan in module.plans]))
 
 
 def chunk_width(kernel: ir.Kernel, tables: Tables) -> int:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from nessie import driver, forms, pipeline
 from nessie.base.source import Origin, Span, user_span
+from nessie.cudagen.generate import CHUNK
 from nessie.cudagen.kernels.walk import walk_of as places_of
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.cpu import products as registers
@@ -18,7 +20,9 @@ from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obs
 from nessie.flatten.values.emitter import SpaceMade
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.borders import splits
-from nessie.lambda_cu.borders.interior import Split
+from nessie.lambda_cu.borders.chains import left_of
+from nessie.lambda_cu.borders.interior import Split, axis_indices
+from nessie.lambda_cu.borders.partitions import with_parts
 from nessie.lambda_cu.mappings.axes import show_space
 from nessie.lambda_cu.mappings.choice.auto import of_kernel, shown_candidates
 from nessie.lambda_cu.mappings.kernels import Walk, walks_of
@@ -26,6 +30,7 @@ from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.shown import in_sizes, product, shown_idle, shown_launch, shown_recovery
 from nessie.lambda_cu.mappings.strategies import AUTO
 from nessie.lambda_cu.mappings.text import show_case, show_mapping
+from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import failing_functions, statements
 from nessie.lambda_cu.spaces.closed import INTS
 from nessie.lambda_cu.spaces.steps import show
@@ -44,7 +49,7 @@ from nessie.schedule.explain.notes import (
     ReductionExplained,
     SpaceExplained,
 )
-from nessie.schedule.wishes.choose_mappings import choose_mappings, given_sizes
+from nessie.schedule.wishes.choose_mappings import given_sizes
 from nessie.schedule.wishes.mappings import wished
 from nessie.schedule.wishes.wishes import Wish
 
@@ -137,7 +142,6 @@ def mappings(fused: ir.Program, flat: ir.Program, job: pipeline.Job) -> tuple[Ma
     """The mappings of fused kernels, with who has asked for them."""
     if not any([kernel.by is not None for kernel in fused.kernels]):
         return ()
-    fused = choose_mappings(fused, job.sizes)
     names, given = names_of_sizes(fused), given_sizes(fused, job.sizes)
     results = wished(flat, pipeline.wishes(job, flat), pipeline.profile(job))
     asked = {s.origin: results[param.name] for f in flat.functions for s in statements(f.body) if isinstance(s, ir.Run)
@@ -153,7 +157,10 @@ def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]
     wishes = next((asked[origin] for origin in (*kernel.merged, kernel.origin) if origin in asked), ())
     source = " and ".join([wish.option if wish.place is None else f"the pragma at {place_text(wish.place)}"
                            for wish in wishes]) or "the program's text"
-    place, text = user_span(kernel.origin), show_mapping(kernel.by)
+    tried = of_kernel(kernel, given) if kernel.by == AUTO else []
+    by = tried[0].mapping if tried else kernel.by
+    kernel = replace(kernel, by=by)
+    place, text = user_span(kernel.origin), show_mapping(by)
     if by_owners(kernel):
         owner = owned(kernel)
         return MappingExplained(place, text, source, f"each row has {owner.lanes} of the {THREADS} threads of a block")
@@ -161,16 +168,26 @@ def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]
     if not walks:
         return MappingExplained(place, text, source, "as any kernel is walked that has no mapping")
     if walks[0].number is not None:
-        return MappingExplained(place, text, source, "", parts=tuple([part_explained(walk, names) for walk in walks]))
+        left, behind = tests_left(kernel, names)
+        return MappingExplained(place, text, source, "", parts=tuple([part_explained(walk, names) for walk in walks]),
+                                left=left, behind=behind)
     (found,) = walks
     root, axes = found.root, [axis.high for axis in found.mapped.stages[0]]
     elements = INTS.size(root.total) if isinstance(root, ir.Closed) else product(axes)
     launch, idle = shown_launch(in_sizes(found.mapped)), shown_idle(found.mapped, elements)
-    tried = []
-    if any([wish.second.strip() == AUTO.name for wish in wishes]):
-        tried = shown_candidates(of_kernel(kernel, given))
     return MappingExplained(place, text, source, renamed(launch, names), renamed(idle, names),
-                            shown_recovery(found.mapped), tuple(tried))
+                            shown_recovery(found.mapped), tuple(shown_candidates(tried) if tried else []))
+
+
+def tests_left(kernel: ir.Kernel, names: Mapping[str, str]) -> tuple[str, int]:
+    """The test that ends the cases of a kernel, and how many are behind it; "" if none does."""
+    soac = next(bind.soac for bind in with_parts(kernel).binds if isinstance(bind.soac, ir.Map | ir.Reduce)
+                and bind.soac.parts)
+    if (left := left_of(soac)) is None:
+        return "", 0
+    axes = {name: ir.Var(f"iv[{axis}]") for axis, name in enumerate(axis_indices(soac.thunk))}
+    text = show_exp(substitute(left[0], axes)).replace("`", "")
+    return renamed(" ".join(text.split()), names), left[1]
 
 
 def part_explained(walk: Walk, names: Mapping[str, str]) -> PartExplained:
@@ -182,11 +199,11 @@ def part_explained(walk: Walk, names: Mapping[str, str]) -> PartExplained:
 
 def products(program: ir.Program, target: str) -> tuple[ProductExplained, ...]:
     """The products of fused kernels that go by tiles on the target."""
-    tiles = {"cuda": (staged.tiled, "shared memory"), "cudasim": (staged.tiled, "shared memory"),
-             "cpu": (registers.tiled, "registers")}
+    tiles = {"cuda": (staged.tiled, "shared memory", ""), "cudasim": (staged.tiled, "shared memory", ""),
+             "cpu": (registers.tiled, "registers", f", {registers.limits(CHUNK)}")}
     if target not in tiles:
         return ()
-    find, where = tiles[target]
+    find, where, limits = tiles[target]
     found = []
     for kernel in program.kernels:
         reduces = kernel.by is None and any([isinstance(bind.soac, ir.Reduce) for bind in kernel.binds])
@@ -196,7 +213,8 @@ def products(program: ir.Program, target: str) -> tuple[ProductExplained, ...]:
             many = f", in {tiled.tiles} tiles" if tiled.tiles > 1 else ""
             found.append(ProductExplained(
                 place, f"goes by tiles of {tiled.rows.count} rows and {tiled.columns.count} columns in {where}",
-                f"where there are {rows} rows, {columns} columns and {elements} elements of each{many}, or more"))
+                f"where there are {rows} rows, {columns} columns and {elements} elements of each{many}, or more"
+                f"{limits}"))
     return tuple(dict.fromkeys(found))
 
 

@@ -71,6 +71,7 @@ def mapping_json(found: MappingExplained) -> dict[str, Any]:
     return {"place": place_json(found.place), "mapping": found.mapping, "source": found.source, "launch": found.launch,
             "idle": found.idle, "recovery": found.recovery,
             **({"parts": [vars(part) for part in found.parts]} if found.parts else {}),
+            **({"left": found.left, "behind": found.behind} if found.left else {}),
             **({"candidates": list(found.candidates)} if found.candidates else {})}
 
 

@@ -77,7 +77,8 @@ class MappingExplained:
     """The mapping that walks the kernel of what is computed at `place`, and where it comes from, a pragma, an option or
     the text of the program; the blocks and threads of its launch, and how many of these have no index: formulas;
     `recovery`: what it takes to find one; `candidates`: of which it was chosen, a line each, if it was. A mapping with
-    cases has instead `parts`, each with its launch."""
+    cases has instead `parts`, each with its launch; `left`: the test that ends the cases, if one does, and `behind` how
+    many tests of no case there are behind it."""
     place: Span | None
     mapping: str
     source: str
@@ -86,6 +87,8 @@ class MappingExplained:
     recovery: str = ""
     candidates: tuple[str, ...] = ()
     parts: tuple[PartExplained, ...] = ()
+    left: str = ""
+    behind: int = 0
 
 
 @dataclass(frozen=True)

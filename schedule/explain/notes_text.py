@@ -91,6 +91,9 @@ def mapping(note: MappingExplained) -> Iterator[str]:
         yield f"      {part.mapping}"
         yield f"      {part.launch}"
         yield f"      an index is found by {part.recovery}"
+    if note.left:
+        more = f", as {'is' if note.behind == 1 else 'are'} {note.behind} behind it" if note.behind else ""
+        yield f"    no test of a case is {note.left}: it is made in case rest{more}"
     if note.idle:
         yield f"    threads without an index: {note.idle}"
         yield f"    an index is found by {note.recovery}"

@@ -554,3 +554,21 @@ def test_an_option_that_is_no_list_of_levels(value: str, tmp_path: Path, capsys:
     assert main(["compile", written(tmp_path, NEST), *TYPE, "--emit", "fused", "--target", "cuda", "--level",
                  value]) == 1
     assert "error: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("chain", "told"), [
+    ("if i == j then 1 else if j < 3 then 7 else 0",
+     "no test of a case is iv[0] == iv[1]: it is made in case rest, as is 1 behind it"),
+    ("let x = v[i] in if x > 0 then 1 else x", "no test of a case is v[iv[0]] > 0: it is made in case rest"),
+    ("if j < 3 then 7 else 0", "")])
+def test_explanations_tell_tests_of_no_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], chain: str,
+                                            told: str) -> None:
+    path = written(tmp_path, f"function main(v) : [int] -> [[int]] = let b = {{{{if i < 1 then j else {chain} : j in "
+                             "[0:#v]} : i in [0:#v]}; % map b case 1 by FoldAll % in b;\n")
+    words = ["explain", path, "-e", "main", "--target", "cudasim"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert [line.strip() for line in said.splitlines() if "no test of" in line] == ([told] if told else [])
+    assert main([*words, "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["mappings"]
+    assert note.get("behind") == (1 if "behind" in told else 0 if told else None)

@@ -68,6 +68,12 @@ def tiled(walk: Walk) -> Tiled | None:
                  (ROWS, COLUMNS, 2 * LANES))
 
 
+def limits(width: int) -> str:
+    """What else must hold where tiles pay, in words."""
+    return (f"and {width:,} elements at most; where all rows and columns have fewer elements than {MORE} times the "
+            f"arrays that are read, and {ROOM:,} more")
+
+
 def plan_products(walk: Walk, tables: Tables, width: int, other: Module) -> Module:
     """The plan, with its functions, if tiles can do what the walk does. `other`: that of the walk, which does the same
     where they do not pay."""

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from operator import add, and_, mul, or_
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from nessie.cudagen.kernels.walk import walk_of
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.products.sides import products_of
 from nessie.lambda_cu.text.parser import parse_kernel
+from nessie.tool.cli import main
 
 SHAPES = [(0, 3, 20), (3, 0, 20), (4, 6, 0), (1, 1, 40), (4, 6, 16), (4, 6, 15), (5, 7, 17), (9, 13, 100), (37, 50, 64),
           (70, 61, 133), (8, 12, 600)]                                                              # m, n, k
@@ -125,6 +128,25 @@ def test_little_is_left_to_the_other_walk() -> None:
     assert evaluated(alone.chunks, sizes) > 1
     for few in ({"m": 3}, {"n": 5}, {"k": 15}, {"k": CHUNK + 1}, {"m": 10 ** 6}):       # the last: of 5000 elements
         assert evaluated(alone.chunks, {**sizes, **few}) <= 1
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_a_kernel_may_be_called_as_the_other_walk(target: str) -> None:
+    program = program_of(PRODUCT)
+    made = generate(replace(program, kernels=(PRODUCT, replace(PRODUCT, name="K_walk"))), target)
+    names = [plan.name for plan in made.plans]
+    assert names == ["K", "K_walk_1", "K_walk", "K_walk_walk"]
+    assert [plan.alone.plan for plan in made.plans if plan.alone] == ["K_walk_1", "K_walk_walk"]
+    assert len({function.name for function in made.functions}) == len(made.functions)
+
+
+def test_explain_tells_where_tiles_pay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "product.nesl"
+    path.write_text("function mm(a, b) = {{sum({x * b[l][j] : x in r; l in [0:#r]}) : j in [0:#b[0]]} : r in a};\n")
+    assert main(["explain", str(path), "-e", "mm", "-t", "[uniform [float]], [uniform [float]]"]) == 0
+    assert ("where there are 4 rows, 6 columns and 16 elements of each, or more, and 32,768 elements at most; where "
+            "all rows and columns have fewer elements than 4 times the arrays that are read, and 65,536 more"
+            ) in capsys.readouterr().out
 
 
 def evaluated(exp: loops.Exp, sizes: dict[str, int]) -> int:
