@@ -2,8 +2,10 @@
 
     kernel          a kernel's plan while it is made
     chunks          about equal parts of a space
+    counted         loops over indices
     nested          the rows of a nested space, while its segments are walked
     elements        what each SOAC does at an element, at the end of a segment, at the end of the walk
+    ends            what a segment has at its end
     interiors       where no element decides where it is
     states          running values: accumulators, prefixes, counts
     finals          the results when all elements are done

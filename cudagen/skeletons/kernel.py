@@ -119,6 +119,17 @@ def items_exp(kernel: Kernel, root: ir.Space) -> loops.Exp:
     return op("+", size_exp(kernel, root.total), size_exp(kernel, root.segments))
 
 
+def elements_exp(kernel: Kernel) -> loops.Exp:
+    """The items of the walk; and what writes fill before it. What they copy counts where it is copied."""
+    walk = kernel.walk
+    elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
+    for step in walk.steps:
+        soac = step.bind.soac
+        if isinstance(soac, ir.Write) and any([isinstance(exp, ir.Const) for exp in soac.before]):
+            elements = op("+", elements, size_exp(kernel, soac.size))
+    return elements
+
+
 def chunk_count(kernel: Kernel, chunks: Chunks) -> loops.Exp:
     return chunks.count(items_exp(kernel, chunks.root))
 

@@ -6,8 +6,9 @@ from functools import partial
 from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.skeletons.chunks import Chunks, each_chunk, span, start_of
-from nessie.cudagen.skeletons.cpu.segments import results, segment_states
+from nessie.cudagen.skeletons.cpu.segments import segment_states
 from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.ends import results
 from nessie.cudagen.skeletons.finals import final_values
 from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, returned_scalars
 from nessie.cudagen.skeletons.states import State, assign, combine, held

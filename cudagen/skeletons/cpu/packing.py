@@ -15,8 +15,8 @@ from nessie.cudagen.kernels.code import Code, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import Buffer
 from nessie.cudagen.skeletons.chunks import each_chunk
+from nessie.cudagen.skeletons.counted import count_of, loop
 from nessie.cudagen.skeletons.cpu.lanes import LANES
-from nessie.cudagen.skeletons.cpu.tiles import count_of, loop
 from nessie.cudagen.skeletons.kernel import Kernel, size_exp
 from nessie.cudagen.skeletons.products.sides import (
     Group,

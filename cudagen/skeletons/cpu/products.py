@@ -28,11 +28,12 @@ from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.skeletons.chunks import each_chunk
+from nessie.cudagen.skeletons.counted import count_of, loop
 from nessie.cudagen.skeletons.cpu.lanes import LANES
 from nessie.cudagen.skeletons.cpu.packing import packed, padded
-from nessie.cudagen.skeletons.cpu.segments import results
-from nessie.cudagen.skeletons.cpu.tiles import count_of, loop, sweep_of
+from nessie.cudagen.skeletons.cpu.tiles import sweep_of
 from nessie.cudagen.skeletons.elements import Sweep, states_of
+from nessie.cudagen.skeletons.ends import results
 from nessie.cudagen.skeletons.kernel import Kernel, items_exp, result_buffers, result_of, size_exp
 from nessie.cudagen.skeletons.products.sides import (
     Group,

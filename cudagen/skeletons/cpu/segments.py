@@ -3,18 +3,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from nessie.cudagen.kernels.code import Value, integer, op
-from nessie.cudagen.kernels.walk import Step
+from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.walk import statements as inside
 from nessie.cudagen.skeletons.chunks import Chunks, Span, segmented_chunk, span, start_of
 from nessie.cudagen.skeletons.cpu.lanes import elements
 from nessie.cudagen.skeletons.cpu.neighbours import Neighbours
-from nessie.cudagen.skeletons.elements import Sweep, rank_of
+from nessie.cudagen.skeletons.elements import Sweep
+from nessie.cudagen.skeletons.ends import results, survivors_offsets
 from nessie.cudagen.skeletons.kernel import Kernel
 from nessie.cudagen.skeletons.states import State, assign, identity, keep
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.selection import selection
 
 
 def walk_chunk(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp, together: Neighbours | None = None
@@ -77,32 +76,10 @@ def segment_end(kernel: Kernel, run: Sweep, chunk: loops.Exp, segment: loops.Exp
             assign(code, run.variables[state.name], identity(code, kernel.tables, state))
 
 
-def survivors_offsets(kernel: Kernel, run: Sweep, segment: loops.Exp) -> None:
-    """After segment s, a SEG_FILTER's offsets say how many survivors there are so far."""
-    for step, name in segmented_filters(kernel):
-        (count,) = run.now(kernel.states[rank_of(step, 0)])
-        run.code.store(name, op("+", segment, integer(1)), count)
-
-
 def segment_states(kernel: Kernel) -> list[State]:
     return [state for state in kernel.states.values() if state.kind == "segment"]
-
-
-def segmented_filters(kernel: Kernel) -> list[tuple[Step, str]]:
-    return [(step, offsets) for step in kernel.walk.steps if (selected := selection(step.bind))
-            for offsets in selected.offsets if offsets in kernel.walk.stored]
 
 
 def segment_results(kernel: Kernel, run: Sweep, segment: loops.Exp) -> None:
     """The results of a segment that has begun and ended here."""
     results(kernel, run, segment, {s.name: run.now(s) for s in segment_states(kernel)})
-
-
-def results(kernel: Kernel, run: Sweep, segment: loops.Exp, totals: dict[str, tuple[Value, ...]]) -> None:
-    """SEG_REDUCEs' results for a segment, and what is computed of them."""
-    for step in kernel.walk.steps:
-        if step.name in totals:
-            copies = tuple(run.keep_now(name, value)
-                           for name, value in zip(step.bind.names, totals[step.name], strict=True))
-            run.bind(step.bind.names, segment, copies)
-    run.segment(segment, prologue=False)

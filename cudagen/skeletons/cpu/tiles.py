@@ -17,9 +17,6 @@ the elements of a block are added up in the same order (skeletons.cpu.lanes): th
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, integer, op
 from nessie.cudagen.kernels.hoisting import divisions
@@ -27,11 +24,11 @@ from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.kernels.walk import ROOT, SEGMENT, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.walk import bound_names, names
 from nessie.cudagen.skeletons.chunks import each_chunk
+from nessie.cudagen.skeletons.counted import count_of, loop
 from nessie.cudagen.skeletons.cpu.lanes import LANES, gains
-from nessie.cudagen.skeletons.cpu.segments import results
 from nessie.cudagen.skeletons.elements import Sweep, states_of
+from nessie.cudagen.skeletons.ends import results
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
     all_steps,
@@ -48,7 +45,6 @@ from nessie.lambda_cu.spaces.strides import LINE, strides
 BAND = 64                       # segments
 SHORT = 32                      # elements of a segment that are few rounds of a loop
 HELD = 512                      # elements of a segment, of which a cache does not hold a line of each
-ONE = integer(1)
 
 
 def is_tiled(walk: Walk) -> bool:
@@ -124,10 +120,6 @@ def shared(code: Code, state: State, use: str, size: int) -> tuple[str, ...]:
                   for buffer, type_ in zip(state.buffers(use), state.monoid.types, strict=True)])
 
 
-def count_of(size: loops.Exp, each: int) -> loops.Exp:
-    return op("/", op("+", size, integer(each - 1)), integer(each))
-
-
 def tile_of(code: Code, root: ir.Uniform, chunk: loops.Exp, length: int) -> Tile:
     """The chunk's tile: the blocks of a band come one after the other."""
     segments, each = code.size(root.segments), code.size(root.length)
@@ -139,22 +131,6 @@ def tile_of(code: Code, root: ir.Uniform, chunk: loops.Exp, length: int) -> Tile
     return Tile(low, code.let_int("high", op("min", op("+", low, integer(BAND)), segments)),
                 begin, code.let_int("end", op("min", op("+", begin, integer(length)), each)), block, blocks)
 
-
-@contextmanager
-def loop(code: Code, hint: str, low: loops.Exp, high: loops.Exp, step: loops.Exp = ONE,
-         surely: bool = False) -> Iterator[loops.Exp]:
-    """Do what is written meanwhile for each index. `surely`: there is one; what is alike for all goes before the loop,
-    which LLVM makes vectors of then (cpu.row_loops)."""
-    index = loops.Name(code.fresh(hint))
-    with code.block() as body:
-        yield index
-    own = {index.name, *bound_names(tuple(body))}
-    for statement in tuple(body) if surely else ():
-        if isinstance(statement, loops.Let) and own.isdisjoint(names(statement.value)):
-            own.remove(statement.name)
-            body.remove(statement)
-            code.add(statement)
-    code.add(loops.For(index.name, low, high, tuple(body), step))
 
 
 def element(run: Sweep, root: ir.Uniform, segment: loops.Exp, position: loops.Exp) -> None:

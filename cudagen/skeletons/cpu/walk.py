@@ -43,7 +43,7 @@ from nessie.cudagen.skeletons.kernel import (
     all_steps,
     chunk_count,
     early_scalars,
-    items_exp,
+    elements_exp,
     result_buffers,
     result_of,
     size_exp,
@@ -83,17 +83,6 @@ def plan_walk(walk: Walk, tables: Tables, width: int, alone: bool = False) -> Mo
         return made
     plan = replace(made.plans[0], alone=Alone(single.plans[0].name, chunk_count(kernel, chunks)))
     return Module((*made.functions, *single.functions), (plan, *single.plans))
-
-
-def elements_exp(kernel: Kernel) -> loops.Exp:
-    """The items of the walk; and what writes fill before it. What they copy counts where it is copied."""
-    walk = kernel.walk
-    elements = integer(1) if walk.root is None else items_exp(kernel, walk.root)
-    for step in walk.steps:
-        soac = step.bind.soac
-        if isinstance(soac, ir.Write) and any([isinstance(exp, ir.Const) for exp in soac.before]):
-            elements = op("+", elements, size_exp(kernel, soac.size))
-    return elements
 
 
 # Summary and prefixes ---------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from nessie.cudagen.kernels.walk import ROOT, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, Buffer
 from nessie.cudagen.skeletons.chunks import border_function, last, segmented, segmented_chunk, start_of
-from nessie.cudagen.skeletons.cpu.segments import results, survivors_offsets
 from nessie.cudagen.skeletons.cpu.walk import needed_by_carries
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, blocks_here, keep_parts, launch
 from nessie.cudagen.skeletons.cuda.carries import SEGMENTS, before_run, before_segments_run, sum_up_tile
@@ -33,6 +32,7 @@ from nessie.cudagen.skeletons.cuda.runs import Run, Runs, Tile, begins_within, e
 from nessie.cudagen.skeletons.cuda.staging import NONE_ENDS, Staging, base_of, ended_in, read_at, slots_of, staging
 from nessie.cudagen.skeletons.cuda.sums import Aside, Sums, Variable, append, sums
 from nessie.cudagen.skeletons.elements import Here, Sweep, rank_of, scalar_value
+from nessie.cudagen.skeletons.ends import results, survivors_offsets
 from nessie.cudagen.skeletons.interiors import fixed_interior, inside_or_not, loop
 from nessie.cudagen.skeletons.kernel import (
     Kernel,

@@ -18,7 +18,6 @@ from nessie.cudagen.kernels.walk import SEGMENT, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import ArrayResult, Result
-from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.finish import ends_walk, finish_alone, last_of
 from nessie.cudagen.skeletons.cuda.flat import sweep_flat
 from nessie.cudagen.skeletons.cuda.last_writes import claim_buffers, settled, write_winners
@@ -28,6 +27,7 @@ from nessie.cudagen.skeletons.elements import states_of
 from nessie.cudagen.skeletons.kernel import (
     Kernel,
     counts,
+    elements_exp,
     elements_read_counts,
     result_buffers,
     result_of,

@@ -26,12 +26,19 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Buffer, Shape
 from nessie.cudagen.skeletons.chunks import start_of
-from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import launch
 from nessie.cudagen.skeletons.cuda.finish import finish_alone
 from nessie.cudagen.skeletons.elements import Sweep, number_at, states_of
 from nessie.cudagen.skeletons.interiors import Inside, fixed_interior, inside_or_not
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, result_buffers, result_of, size_exp, state_buffers
+from nessie.cudagen.skeletons.kernel import (
+    Kernel,
+    all_steps,
+    elements_exp,
+    result_buffers,
+    result_of,
+    size_exp,
+    state_buffers,
+)
 from nessie.cudagen.skeletons.mapped.sums import leave_parts
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings.axes import show_space, substitute_all

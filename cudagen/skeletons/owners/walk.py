@@ -27,7 +27,6 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import segmented, start_of
-from nessie.cudagen.skeletons.cpu.walk import elements_exp
 from nessie.cudagen.skeletons.cuda.blocks import MOST_BLOCKS, launch
 from nessie.cudagen.skeletons.cuda.finish import finish_walk
 from nessie.cudagen.skeletons.elements import Here, states_of
@@ -35,6 +34,7 @@ from nessie.cudagen.skeletons.kernel import (
     Kernel,
     all_steps,
     early_scalars,
+    elements_exp,
     result_buffers,
     result_of,
     size_exp,

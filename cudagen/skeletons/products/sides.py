@@ -18,7 +18,7 @@ from nessie.cudagen.kernels.walk import ROOT, SEGMENT, UNIT, Step, Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import Alone
-from nessie.cudagen.skeletons.cpu.tiles import count_of
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.elements import number_at, states_of
 from nessie.cudagen.skeletons.kernel import Kernel, size_exp
 from nessie.cudagen.skeletons.states import State, commutative

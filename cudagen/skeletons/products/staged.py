@@ -26,13 +26,12 @@ from nessie.cudagen.kernels.walk import Walk
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS
-from nessie.cudagen.skeletons.cpu.segments import results
-from nessie.cudagen.skeletons.cpu.tiles import count_of, loop
-from nessie.cudagen.skeletons.cpu.walk import elements_exp
+from nessie.cudagen.skeletons.counted import count_of, loop
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, THREAD, keep_parts, launch, threads_below
 from nessie.cudagen.skeletons.cuda.finish import finish_walk, totals_of
 from nessie.cudagen.skeletons.elements import number_at, states_of
-from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, result_buffers, result_of
+from nessie.cudagen.skeletons.ends import results
+from nessie.cudagen.skeletons.kernel import Kernel, all_steps, early_scalars, elements_exp, result_buffers, result_of
 from nessie.cudagen.skeletons.products.sides import (
     Group,
     Product,
