@@ -219,5 +219,15 @@ REFUSED: dict[str, Any] = {
     "a division by zero": lambda: A.map(lambda x: 10 // (x - 2)).evaluate(),
     "NumPy's function that arrays do not have": lambda: np.linalg.norm(A),
     "an explanation of what is computed": lambda: nessie.array([1]).explain(),
+    "a parameter by name only": lambda: A.map(lambda x, *, k: x + k),
+    "any number of parameters": lambda: A.map(lambda *x: 1),
+    "an argument by name only": lambda: A.map(lambda x: by_name(x, k=2)),
+    "a key": lambda: nessie.nest([[1]]).map(lambda row: max(row, key=lambda x: -x)),
+    "a reverse order": lambda: nessie.nest([[1]]).map(lambda row: sorted(row, reverse=True)),
+    "a list of two kinds": lambda: A.map(lambda x: sorted([x, (x, x)])),
 }
 np_table = np.array([5, 6])
+
+
+def by_name(x, *, k):
+    return x + k

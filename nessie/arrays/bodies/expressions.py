@@ -33,6 +33,9 @@ HAS_SOME = {(ast.Gt, 0): True, (ast.GtE, 1): True, (ast.NotEq, 0): True, (ast.Eq
 TAKES_OTHERS = dict.fromkeys((builtins.float, builtins.int, builtins.bool, builtins.round, builtins.pow, builtins.min,
                               builtins.max, builtins.divmod, builtins.sum, builtins.sorted, builtins.len, math.log,
                               np.invert, np.where, np.float64, np.int64, np.bool_), True)
+TAKES_WORDS = dict.fromkeys((builtins.min, builtins.max), ("default",))
+INSTEAD_OF_WORDS = {"key": "max([f(x) for x in row]) is the greatest of what a function gives",
+                    "reverse": "reversed(sorted(row)) begins with the greatest", "start": "start + sum(row) adds to it"}
 GREATEST = (builtins.max, np.max)
 SMALL_POWER = 64            # up to which a constant power is products
 CANNOT = "numbers, tuples, conditionals, loops, elements of sequences and calls of functions of these can"
@@ -429,8 +432,10 @@ class Expressions:
             return self.call_of_body(node, function, env)
         if isinstance(function, type) and (record := outside.record_of(function)):
             return self.record(node, record, env)
-        if node.keywords:
-            self.refuse(node, f"{ast.unparse(node.func)} takes its arguments in order here")
+        for word in node.keywords:
+            if word.arg not in looked_up(TAKES_WORDS, function, ()):
+                self.refuse(node, f"{ast.unparse(node.func)} takes no {word.arg or '**'} in a body",
+                            hint=INSTEAD_OF_WORDS.get(word.arg or "", ""))
         found = self.of_sequences(node, function, env)
         if found is not None:
             return found
@@ -501,11 +506,15 @@ class Expressions:
         wanted, tree = function.written.parameters, function.written.tree.args
         given: dict[str, ast.expr] = dict(zip(wanted, node.args))
         given |= {word.arg: word.value for word in node.keywords if word.arg is not None}
+        named = [one.arg for one in tree.kwonlyargs if one.arg in given]
+        if named or (beyond := function.written.beyond_order):
+            self.refuse(node, f"arguments are given in order here, and "
+                              f"{f'{named[0]} is given by name only' if named else beyond}")
         defaults = dict(zip(reversed(wanted), reversed(tree.defaults)))
         for name_ in wanted:
             if name_ not in given and isinstance(defaults.get(name_), ast.Constant):
                 given[name_] = defaults[name_]
-        if set(given) != set(wanted) or len(node.args) > len(wanted) or tree.vararg or tree.kwonlyargs or tree.kwarg:
+        if set(given) != set(wanted) or len(node.args) > len(wanted):
             self.refuse(node, f"{function.function.__name__} takes {', '.join(wanted) or 'nothing'}")
         return [self.constant(node, given[n].value) if given[n] is defaults.get(n)      # type: ignore[attr-defined]
                 else self.value(given[n], env) for n in wanted]

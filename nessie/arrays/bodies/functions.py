@@ -80,8 +80,11 @@ class Module:
             if working is None:
                 raise Unknown(key)
             return working
-        wanted, tree = function.parameters, function.written.tree.args
-        if len(wanted) != len(kinds) or tree.vararg or tree.kwonlyargs or tree.kwarg:
+        wanted = function.parameters
+        if beyond := function.written.beyond_order:
+            raise told(NessieError(f"arguments are given in order here, and {beyond}",
+                                   (function.span(function.written.tree), "")))
+        if len(wanted) != len(kinds):
             raise told(NessieError(
                 f"the function takes {', '.join(wanted) or 'nothing'}, and is called with {len(kinds)} "
                 f"argument{'s' * (len(kinds) != 1)}", (function.span(function.written.tree), "")))

@@ -51,6 +51,7 @@ class Seen:
             elif hasattr(builtins, name):
                 self.outer[name] = getattr(builtins, name)
         self.parameters, rest = defaulted(function, self.written.parameters, count)
+        rest |= function.__kwdefaults__ or {}
         self.outer |= {name: seen(of_numbers(value), known) for name, value in rest.items()}
         outside = [*paths(self), *[(name, self.outer[name]) for name in rest]]
         self.values = [(text, unchanging(value)) for text, value in outside if is_value(value)]

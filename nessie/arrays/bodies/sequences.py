@@ -24,9 +24,33 @@ class Sequences(Expressions):
 
     def sequence(self, node: ast.expr, env: Env) -> Made:
         made = self.value(node, env)
+        if isinstance(made.kind, Items):
+            return self.written(node, made)
         if not isinstance(made.kind, Rows):
             self.refuse(node, f"a sequence is needed here, and this is {shown(made.kind)}")
         return made
+
+    def written(self, node: ast.expr, made: Made) -> Made:
+        """A list or a tuple that is written, as a sequence."""
+        assert isinstance(made.kind, Items)
+        kind: Kind | None = made.kind.items[0]
+        for one in made.kind.items[1:]:
+            kind = kind and joined(kind, one)
+        if kind is None:
+            self.refuse(node, f"a sequence has elements of one kind, and this is {shown(made.kind)}")
+        names = [self.fresh("item") for _ in made.kind.items]
+        elements = [become(Made(name(n), one), kind, self.fresh) for n, one in zip(names, made.kind.items)]
+        return Made(let(names, made.exp, syntax.Sequence(tuple(elements))), Rows(kind), some=True)
+
+    def gone_through(self, node: ast.expr, env: Env) -> Made:
+        """What an iteration goes through, as one sequence: of several side by side, their tuples."""
+        sources = self.sources(node, env)
+        if len(sources) == 1:
+            return Made(sources[0][0], Rows(sources[0][1]))
+        names = [self.fresh("x") for _ in sources]
+        made = self.items([Made(name(n), kind) for n, (_, kind) in zip(names, sources)])
+        generators = tuple([syntax.Generator(syntax.NamePattern(n), exp) for n, (exp, _) in zip(names, sources)])
+        return Made(syntax.Each(made.exp, generators, None, span=self.span(node)), Rows(made.kind))
 
     # Elements and slices ------------------------------------------------------------------------
 
@@ -72,6 +96,8 @@ class Sequences(Expressions):
 
     def part(self, node: ast.expr, made: Made, index: ast.Slice, env: Env) -> Made:
         """v[a:b]: what lies beyond the ends is left out."""
+        if index.step is not None and index.lower is None is index.upper and constant_int(index.step) == -1:
+            return self.reversed(node, made)
         if index.step is not None:
             self.refuse(node, "slices with a step cannot be in a body",
                         hint="[row[i] for i in range(0, len(row), 2)] has every second element")
@@ -207,15 +233,31 @@ class Sequences(Expressions):
                 return Made(number(len(made.kind.items)), INT)
             return Made(syntax.Unary("#", self.sequence(node.args[0], env).exp, span=self.span(node)), INT)
         if function is builtins.sorted and len(node.args) == 1:
-            return self.sorted(node, self.sequence(node.args[0], env))
+            return self.sorted(node, self.gone_through(node.args[0], env))
+        if function is builtins.range or function is builtins.enumerate or function is builtins.zip:
+            return self.gone_through(node, env)
+        if function is builtins.list and len(node.args) == 1:
+            return self.gone_through(node.args[0], env)
+        if function is builtins.reversed and len(node.args) == 1:
+            return self.reversed(node, self.gone_through(node.args[0], env))
+        if node.keywords and len(node.args) != 1:
+            self.refuse(node, f"{ast.unparse(node.func)} takes a default for one sequence")
         if reduced and len(node.args) == 1:
             if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
                 return self.of_few(node, function, list(window.neighbours.values()))
             made = self.value(node.args[0], env)
             if isinstance(made.kind, Items):
                 return self.of_few(node, function, [item(made, k, self.fresh) for k in range(len(made.kind.items))])
-            return self.reduced(node, reduced, made)
+            return self.or_default(node, reduced, made, env) if node.keywords else self.reduced(node, reduced, made)
         return None
+
+    def or_default(self, node: ast.Call, how: str, made: Made, env: Env) -> Made:
+        """The least or the greatest element, or the default where there is none."""
+        v, d, default = self.fresh("v"), self.fresh("d"), self.value(node.keywords[0].value, env)
+        some = binary(">", syntax.Unary("#", name(v)), number(0))
+        result = self.conditional(node, some, self.reduced(node, how, Made(name(v), made.kind, some=True)),
+                                  Made(name(d), default.kind))
+        return Made(let([v], made.exp, let([d], default.exp, result.exp)), result.kind)
 
     def of_few(self, node: ast.Call, function: Any, given: list[Made]) -> Made:
         """A reduction of a tuple or of a stencil's neighbours."""
@@ -258,6 +300,9 @@ class Sequences(Expressions):
         if not is_number(element_of(made)) or element_of(made) == BOOL:
             self.refuse(node, f"numbers are sorted, and this is {shown(made.kind)}")
         return Made(call("sort", made.exp, span=self.span(node)), made.kind)
+
+    def reversed(self, node: ast.expr, made: Made) -> Made:
+        return Made(call("reverse", made.exp, span=self.span(node)), made.kind)
 
     def method(self, node: ast.Call, function: ast.Attribute, env: Env) -> Made:
         """A method of a sequence, which has the name that it has of arrays."""

@@ -31,6 +31,15 @@ class Written:
     def parameters(self) -> list[str]:
         return [parameter.arg for parameter in (*self.tree.args.posonlyargs, *self.tree.args.args)]
 
+    @property
+    def beyond_order(self) -> str:
+        """What keeps the function from being given its arguments in order, as messages say it; '' if nothing does."""
+        given = self.tree.args
+        if more := given.vararg or given.kwarg:
+            return f"{'*' if given.vararg else '**'}{more.arg} takes any number of them"
+        named = [one.arg for one, default in zip(given.kwonlyargs, given.kw_defaults) if default is None]
+        return f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} given by name only" if named else ""
+
     @cached_property
     def outer_texts(self) -> list[tuple[str, ast.AST]]:
         """The names that the function reads outside, and their attributes, each once."""
