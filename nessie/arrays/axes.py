@@ -14,7 +14,7 @@ import numpy as np
 from nessie.arrays import array as arrays
 from nessie.arrays import nodes, recorded, values
 from nessie.arrays.bodies.kinds import BOOL, Rows, is_number, shown
-from nessie.arrays.bodies.reductions import LEAST
+from nessie.arrays.bodies.reductions import OF_SOME
 from nessie.base.source import NessieError
 
 ROWS: dict[str, Callable[[Any], Any]] = {
@@ -22,7 +22,6 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "max": lambda row: row.max(), "any": lambda row: row.any(), "all": lambda row: row.all(),
     "mean": lambda row: row.mean(), "argmin": lambda row: row.argmin(), "argmax": lambda row: row.argmax(),
     "cumsum": lambda row: row.prefix_sum()}
-OF_SOME = (*LEAST, "mean")      # of no elements, they are nothing
 
 
 def along(a: arrays.Array, how: str, axis: Any) -> arrays.Array:
@@ -31,7 +30,7 @@ def along(a: arrays.Array, how: str, axis: Any) -> arrays.Array:
     if not is_number(node.kind):
         raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
     if how in OF_SOME and node.shape[at] == 0:
-        raise NessieError(f"there is no {how} of no elements")
+        raise NessieError(f"there is no {OF_SOME[how]} of no elements")
     if 0 in node.shape:                     # of rows without elements, NESL does not know how many there are
         return arrays.Array(values.leaf(getattr(np, how)(empty(node), axis=at), False))
     order = [*[k for k in range(a.ndim) if k != at], at]

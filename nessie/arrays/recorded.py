@@ -88,8 +88,8 @@ def zipped(arrays: Sequence[Any]) -> nodes.Node:
 def named_reduction(node: nodes.Node, how: str) -> nodes.Node:
     if not is_number(node.kind):
         raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
-    if how in reductions.LEAST and 0 in node.shape:
-        raise NessieError(f"there is no {reductions.LEAST[how]} of no elements")
+    if how in reductions.OF_SOME and 0 in node.shape:
+        raise NessieError(f"there is no {reductions.OF_SOME[how]} of no elements")
     if how in ("any", "all") and node.kind != BOOL:
         node = combined(how, [node], see(TO_KIND[BOOL]), False)
     return nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how))

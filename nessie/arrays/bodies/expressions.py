@@ -514,6 +514,9 @@ class Expressions:
         for name_ in wanted:
             if name_ not in given and isinstance(defaults.get(name_), ast.Constant):
                 given[name_] = defaults[name_]
+        if left := [n for n in wanted if n not in given and n in defaults]:
+            self.refuse(node, f"{left[0]} has no constant as its default, and a body takes no other over",
+                        hint=f"a function without {left[0]}, which names what the default is, can be called")
         if set(given) != set(wanted) or len(node.args) > len(wanted):
             self.refuse(node, f"{function.function.__name__} takes {', '.join(wanted) or 'nothing'}")
         return [self.constant(node, given[n].value) if given[n] is defaults.get(n)      # type: ignore[attr-defined]

@@ -40,7 +40,7 @@ REDUCTIONS = {row.name: row for row in (
     Reduction("mean", "", (np.mean,)),
     Reduction("argmin", "min_index", (np.argmin,)),
     Reduction("argmax", "max_index", (np.argmax,)))}
-LEAST = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest"}
+OF_SOME = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest", "mean": "mean"}
 BY_FUNCTION = {function: row.name for row in REDUCTIONS.values() for function in row.functions}
 BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two is not None}
 BY_UFUNC = {row.ufunc: row.name for row in REDUCTIONS.values() if row.ufunc}
@@ -75,11 +75,11 @@ def reduced_by_name(how: str, made: Made, fresh: Fresh) -> Made:
 
 
 def of_some(how: str, sequence: syntax.Exp, reduced: syntax.Exp, span: Span | None = None) -> syntax.Exp:
-    """Return the reduction of what this name has; the least and the greatest of no elements are an error."""
-    if how not in LEAST:
+    """Return the reduction of what this name has; of no elements, those that there is none of are an error."""
+    if how not in OF_SOME:
         return reduced
     some = binary(">", syntax.Unary("#", sequence), number(0))
-    return call("_check", some, syntax.String(f"There is no {LEAST[how]} of no elements."), reduced, span=span)
+    return call("_check", some, syntax.String(f"There is no {OF_SOME[how]} of no elements."), reduced, span=span)
 
 
 def place_of_extreme(function: str, made: Made, fresh: Fresh) -> syntax.Exp:

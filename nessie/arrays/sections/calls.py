@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable
-from inspect import signature
+from inspect import BoundArguments, Parameter, signature
 from threading import RLock
 from typing import Any, overload
 
@@ -25,6 +25,7 @@ from nessie.arrays.operations import Offset, offsets_of
 from nessie.arrays.running import program_of
 from nessie.arrays.sections.methods import Section
 from nessie.base.records import dataclass
+from nessie.base.source import NessieError
 from nessie.syntax import nodes as syntax
 
 ENTRY = "section"
@@ -57,10 +58,8 @@ class HostSection:
 
     def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
         bound = self.signature.bind(*arguments, **named)     # raises Python's own error
-        bound.apply_defaults()
-        arguments = bound.args
         with as_nessie_errors():
-            seen = see(self.function)
+            seen, arguments = self.given(bound)
             given = [argument if isinstance(argument, bool | int | float | np.generic) else
                      asarray(argument).evaluate() for argument in arguments]
             kinds = tuple([grid_of(one) for one in given])
@@ -72,6 +71,23 @@ class HostSection:
             with told({}):
                 value = compiled.program._call(ENTRY, flat, {}, target, stay=stays)
             return converted(value, compiled.function.gives, target if stays else HOST)
+
+    def given(self, bound: BoundArguments) -> tuple[Seen, tuple[Any, ...]]:
+        """The function, and its arguments with their defaults. Functions that are defaults are no arguments: the
+        function sees them."""
+        for name_ in bound.kwargs:
+            if self.signature.parameters[name_].kind == Parameter.KEYWORD_ONLY:
+                raise NessieError(f"arguments are given in order here, and {name_} is given by name only")
+        explicit = set(bound.arguments)
+        bound.apply_defaults()
+        taken = list(zip(self.signature.parameters, bound.args))
+        while taken and callable(taken[-1][1]) and taken[-1][0] not in explicit:
+            taken.pop()
+        for name_, value in taken:
+            if callable(value):
+                raise NessieError(f"a section takes arrays and numbers, and {name_} is a function",
+                                  hint="it sees functions by their names, and as defaults of its last parameters")
+        return see(self.function, len(taken)), tuple([value for _, value in taken])
 
     def compiled(self, seen: Seen, kinds: tuple[Kind, ...]) -> Compiled:
         key = seen.whole_key, kinds
