@@ -8,7 +8,10 @@ each of these covers every row.
 """
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import field
+from typing import Any
 
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
@@ -163,6 +166,8 @@ STAY_NARROW = {"int32": ("max", "min", "and", "or", "xor", "not", "rem", "mod", 
                "float32": ("max", "min", "neg", "abs")}
 
 OPS: dict[str, Row] = {row.name: row for row in ROWS}
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {       # what they mean, of numbers and of NumPy's arrays of them
+    "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}                   # of a comparison with its sides exchanged
 LEVELS: dict[str, int] = {row.name: row.level for row in ROWS if row.level}
 FUNCTIONS = tuple(row for row in ROWS if row.cost == FUNCTION)

@@ -1,18 +1,14 @@
 """Choices between versions, as the host decides them: conditions of cases, and the statistics that they ask for."""
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.ops import COMPARISONS
 from nessie.lambda_cu.scope import is_tunable
-
-COMPARISONS: dict[str, Callable[[int, int], bool]] = {"<=": operator.le, ">=": operator.ge, "<": operator.lt,
-                                                      ">": operator.gt}
-
 
 Statistic = Callable[[str, Any], int]           # of a name, and of offsets
 
@@ -24,7 +20,7 @@ def holds(condition: ir.Exp, names: Mapping[str, Any], tunables: Mapping[str, in
             return (all if op == "and" else any)(holds(part, names, tunables, statistic) for part in parts)
         case ir.Op(op, (left, right)):
             known = {**names, **tunables}
-            return COMPARISONS[op](value(left, known, statistic), value(right, known, statistic))
+            return bool(COMPARISONS[op](value(left, known, statistic), value(right, known, statistic)))
     raise TypeError(condition)
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Set
 
 from nessie.flatten.translator import Translator
+from nessie.lambda_cu.ops import COMPARISONS, TURNED
 from nessie.library.primitives import IN_MONO
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
 from nessie.mono.walk import mentioned
 
-SWAPPED = {"==": "==", "/=": "/=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 EMPTY = {("==", 0), ("<", 1), ("<=", 0)}        # #r and this: it is empty
 FULL = {("/=", 0), (">", 0), (">=", 1)}
 REDUCED = tuple([name for name in IN_MONO if name.startswith("reduce_")])
@@ -46,8 +46,8 @@ def asks(condition: mono.Exp) -> tuple[str, bool] | None:
     match condition:
         case mono.Prim("not", (inner,)) if found := asks(inner):
             return found[0], not found[1]
-        case mono.Prim(name, (mono.Const() as number, mono.Prim("length") as length)) if name in SWAPPED:
-            return asks(mono.Prim(SWAPPED[name], (length, number), condition.type))
+        case mono.Prim(name, (mono.Const() as number, mono.Prim("length") as length)) if name in COMPARISONS:
+            return asks(mono.Prim(TURNED.get(name, name), (length, number), condition.type))
         case mono.Prim(name, (mono.Prim("length", (mono.Var(sequence),)), mono.Const(number))):
             if (name, number) in EMPTY | FULL:
                 return sequence, (name, number) in EMPTY

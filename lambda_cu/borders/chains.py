@@ -25,6 +25,7 @@ from nessie.lambda_cu.borders.interior import COMPARED, axis_indices, extents, f
 from nessie.lambda_cu.borders.known import NONE, Known
 from nessie.lambda_cu.borders.ranges import TRUE, ZERO, Axis, Ranges, joined, place
 from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.ops import COMPARISONS, TURNED
 from nessie.lambda_cu.passes.lets import tidy_expression
 from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names, thunk
@@ -32,8 +33,6 @@ from nessie.lambda_cu.scope import free_names, thunk
 MOST_PARTS = 40
 MOST_TESTS = 8                  # alternatives of a condition
 MOST_STEP = 2 ** 12
-COMPARISONS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__, "/=": int.__ne__}
-OPPOSITE = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "/=": "/="}
 Alternatives = list[list[Test]]                 # tests of which all hold; one of several
 Around = tuple[ir.Let, bool]                    # a let, and whether something stands in what it binds, or in its body
 
@@ -199,7 +198,7 @@ class Reader:
         return None
 
     def compared(self, op: str, a: ir.Exp, b: ir.Exp, truth: bool) -> Alternatives | None:
-        cycles = self.cycles(op, a, b, truth) or self.cycles(OPPOSITE[op], b, a, truth)
+        cycles = self.cycles(op, a, b, truth) or self.cycles(TURNED.get(op, op), b, a, truth)
         if cycles is not None:
             return cycles
         first, second = self.known.form(a, NONE), self.known.form(b, NONE)

@@ -15,6 +15,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import Source
 from nessie.base.text.tokens import Tokens
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.ops import COMPARISONS
 from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import INTS, ONE, ZERO
@@ -82,7 +83,7 @@ def value(exp: ir.Exp, known: Mapping[str, int]) -> int:
 
 MEANINGS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv, "rem": operator.mod, "min": min,
-    "max": max, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "and": lambda a, b: a and b}
+    "max": max, "and": lambda a, b: a and b, **COMPARISONS}
 
 
 def substitute_all(space: Space, names: Mapping[str, ir.Exp]) -> Space:

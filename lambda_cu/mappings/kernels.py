@@ -24,7 +24,7 @@ from nessie.lambda_cu.borders.partitions import with_parts
 from nessie.lambda_cu.commuting import commutes
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import OUTER, Axis, Space
-from nessie.lambda_cu.mappings.combinators import Unmappable, most
+from nessie.lambda_cu.mappings.combinators import Unmappable, is_line, most
 from nessie.lambda_cu.mappings.levels import beyond
 from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
@@ -249,8 +249,7 @@ def root_of(kernel: ir.Kernel) -> Root:
 
 def straight(root: ir.Closed) -> bool:
     """Are the lengths of its rows straight lines, which begin at some rows? Then the longest is at an end of one."""
-    return all([isinstance(term, ir.Binomial) and len(term.coefficients) <= 2 and not term.doubling
-                for term in root.terms])
+    return is_line(length_at(root, ROW), ROW.name)
 
 
 def space_of(root: Root) -> tuple[Space, dict[str, ir.Size]]:

@@ -387,9 +387,13 @@ def made(value: Any, copy: bool, device: str | None) -> Array:
         return found if device is None else found.to_device(device)
 
 
-def nest(rows: Any) -> Array:
-    """An array whose elements are rows of any lengths: lists of lists, of arrays, nessie.Nested, an Awkward array."""
+def nest(rows: Any, device: str | None = None) -> Array:
+    """An array whose elements are rows of any lengths: lists of lists, of arrays, nessie.Nested, an Awkward array. It
+    lies in the computer's memory: no other `device` has such rows."""
     with as_nessie_errors():
+        if devices.device(device or devices.HOST) != devices.HOST:
+            raise NessieError(f"rows of any lengths lie in the computer's memory, and not on {device}",
+                              hint="evaluate(target) computes on a GPU what is made of them")
         return Array(values.nested(rows))
 
 

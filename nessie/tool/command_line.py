@@ -108,10 +108,9 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def shapes(text: str) -> tuple[Shape, ...]:
-    found = [shape_of(part.strip(), LARGEST) for part in text.split(",")]
-    if None in found:
-        wrong(text, "shapes of one to three sizes each, such as 1000000x10,1000x1e6, or power, or power:1000x1e6")
-    return tuple([shape for shape in found if shape is not None])
+    return tuple([shape_of(part.strip(), LARGEST) or wrong(
+        part.strip() or "an empty word", "a shape of one to three sizes, such as 1000000x10 or 1000x1e6, or power, or "
+        "power:1000x1e6") for part in text.split(",")])
 
 
 def number_of(text: str) -> float:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.ops import COMPARISONS
 from nessie.lambda_cu.selection import selection
 from nessie.lambda_cu.spaces.closed import about
 from nessie.schedule.cost.profiles import Profile
@@ -132,7 +133,7 @@ MEANINGS: dict[str, Callable[..., float]] = {           # of the operators in si
     "mod": lambda x, y: x % y, "or": operator.or_, "and": operator.and_,
     "lshift": lambda x, y: x << min(y, 64), "rshift": operator.rshift, "float": float, "btoi": int,
     "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "sqrt": math.sqrt, "ln": math.log,
-    "==": operator.eq, "/=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    **COMPARISONS}
 
 
 def computed(op: str, values: Sequence[float]) -> float | None:

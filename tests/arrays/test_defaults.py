@@ -62,6 +62,14 @@ def test_what_they_cannot_be(call: Callable[[], Any], says: str) -> None:
         call()
 
 
+def test_rows_of_any_lengths_lie_in_the_computers_memory() -> None:
+    assert nessie.nest([[1], []], device="cpu").device == "cpu"
+    for device, says in (("cudasim", "rows of any lengths lie in the computer's memory, and not on cudasim"),
+                         ("gpu", "there is no device 'gpu'")):
+        with pytest.raises(nessie.NessieError, match=says):
+            nessie.nest([[1], []], device=device)
+
+
 @pytest.mark.parametrize("call", [
     lambda: nessie.array(np.empty(0)).mean(), lambda: nessie.array(np.empty((0, 3))).mean(axis=0),
     lambda: A.select(lambda x: x > 9).mean().item(), lambda: nessie.nest([[1], []]).map(lambda r: r.mean()).evaluate(),

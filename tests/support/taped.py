@@ -237,7 +237,7 @@ class Sanitizer:
     options: dict[str, str]
 
 
-THREADS = Sanitizer(("-fsanitize=thread",), ("-DCUDASIM_TSAN",), (),
+RACES = Sanitizer(("-fsanitize=thread",), ("-DCUDASIM_TSAN",), (),
                     {"TSAN_OPTIONS": "halt_on_error=1 atexit_sleep_ms=0"})
 ADDRESSES = Sanitizer(("-fsanitize=address,undefined", "-fno-sanitize-recover=all"), (), ("-D__shared__=static",),
                       {"ASAN_OPTIONS": "detect_leaks=0"})

@@ -282,7 +282,8 @@ def test_tune_takes_rows_by_a_power_law(program: Path, tmp_path: Path, capsys: p
 @pytest.mark.parametrize("words, message", [
     (["-e", "pick", *ARGUMENTS, "--target", "cudasim"], "the times of cudasim mean nothing: tune on cpu or cuda"),
     (["-e", "pick"], "tune needs -e ENTRY ARG..."),
-    (["-e", "pick", *ARGUMENTS, "--shapes", "10xten"], "10xten is not shapes of one to three sizes each"),
+    (["-e", "pick", *ARGUMENTS, "--shapes", "1e6x10, 10xten"], "--shapes: 10xten is not a shape of one to three"),
+    (["-e", "pick", *ARGUMENTS, "--shapes", "1e6x10,"], "an empty word is not a shape of one to three sizes"),
     (["-e", "twice", "[n]", "--shapes", "3,4"], "twice has no versions: there is nothing to tune"),
 ])
 def test_tune_says_what_is_wrong(program: Path, words: list[str], message: str,

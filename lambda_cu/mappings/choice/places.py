@@ -17,6 +17,7 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.ops import COMPARISONS
 from nessie.lambda_cu.parts import INDEX_THUNKS, children
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -141,5 +142,5 @@ def divided(by: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 MEANINGS: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": divided(np.floor_divide), "rem": divided(np.mod),
-    "mod": divided(np.mod), "min": np.minimum, "max": np.maximum, "<": np.less, "<=": np.less_equal, ">": np.greater,
-    ">=": np.greater_equal, "==": np.equal, "/=": np.not_equal, "and": np.bitwise_and, "or": np.bitwise_or}
+    "mod": divided(np.mod), "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,
+    **COMPARISONS}

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import pytest
-from taped import ADDRESSES, THREADS, Kernels, Watched, watched
+from taped import ADDRESSES, RACES, Kernels, Watched, watched
 
 
 @pytest.fixture(scope="module")
 def threads(kernels: Kernels, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(THREADS, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
+    return watched(RACES, kernels.text, kernels.names, tmp_path_factory.mktemp("threads"))
 
 
 @pytest.fixture(scope="module")
