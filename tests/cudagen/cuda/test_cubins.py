@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,10 +12,12 @@ import pytest
 from built import gpu_code
 from cuda_programs import EXAMPLES, PROGRAMS, built, skeletons
 
+from nessie.cudagen.cuda.cudasim import compiler as cudasim
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.cuda.nvidia import compiler, detection, nvrtc
 from nessie.cudagen.cuda.nvidia.compiler import assembled
 from nessie.cudagen.cuda.nvidia.usage import TITLES, Usage, table, unmangled, usages_in
+from nessie.cudagen.cuda.operators import HELPERS
 from nessie.tool.cli import main
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
@@ -123,6 +126,35 @@ def test_descriptors_are_stored_and_loaded_at_once(name: str, stores: int) -> No
     assert orders.count("st.relaxed.gpu.global.b128") == stores and orders.count("ld.relaxed.gpu.global.b128") == 2
     others = [order for order in orders if order.startswith(("ld.", "st.")) and not order.endswith(".b128")]
     assert [order for order in others if {"relaxed", "release", "acquire", "volatile"} & set(order.split("."))] == []
+
+
+NEWER = "__CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203"
+
+
+@pytest.mark.skipif(not cudasim.found(), reason="there is no C++ compiler")
+@pytest.mark.parametrize("major, minor, form", [(11, 8, "v2.s64"), (12, 2, "v2.s64"), (12, 3, "b128"), (13, 0, "b128")])
+def test_assemblers_are_told_what_they_know(major: int, minor: int, form: str) -> None:
+    """Those before that of CUDA 12.3 know no accesses of 128 bits."""
+    defined = ["__CUDACC__", f"__CUDACC_VER_MAJOR__={major}", f"__CUDACC_VER_MINOR__={minor}"]
+    command = [str(cudasim.found()), "-E", "-P", "-x", "c++", *[f"-D{one}" for one in defined], "-"]
+    text = subprocess.run(command, input=f"{HELPERS['load_pair']}\n{HELPERS['store_pair']}\n", capture_output=True,
+                          text=True, check=True).stdout
+    found = [order for order in ACCESS.findall(text.replace("asm volatile(\"", "; ")) if "relaxed" in order]
+    assert found == [f"ld.relaxed.gpu.global.{form}", f"st.relaxed.gpu.global.{form}"]
+
+
+@NVRTC
+@pytest.mark.parametrize("architecture", ["compute_80", "sm_75", "sm_90"])
+@pytest.mark.parametrize("name, stores", [("scan", 3), ("filter", 3), ("irregular_row_sums", 4)])
+def test_the_older_form_is_assembled_too(name: str, stores: int, architecture: str) -> None:
+    text = alone(name)
+    assert text.count(NEWER) == 2
+    made = assembled(text.replace(NEWER, "0"), architecture)
+    assert made.warnings == ()
+    if architecture.startswith(compiler.VIRTUAL):
+        orders = ACCESS.findall(made.code.decode())
+        assert not [order for order in orders if order.endswith(".b128")]
+        assert [orders.count(f"{kind}.relaxed.gpu.global.v2.s64") for kind in ("st", "ld")] == [stores, 2]
 
 
 @NVRTC
