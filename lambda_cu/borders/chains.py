@@ -27,7 +27,6 @@ from nessie.lambda_cu.borders.ranges import TRUE, ZERO, Axis, Ranges, joined, pl
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.ops import COMPARISONS, TURNED
 from nessie.lambda_cu.passes.lets import tidy_expression
-from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names, thunk
 
 MOST_PARTS = 40
@@ -62,25 +61,6 @@ def parts_of(soac: ir.Map | ir.Reduce, names: Mapping[str, ir.Type], failing: Co
     reader = Reader.of(soac, names)
     found = [parts for chain in chains(soac.thunk.body, reader) if (parts := cut(soac, chain, reader, failing))]
     return next((parts for parts in found if set(asked) <= {part.case for part in parts}), found[0] if found else ())
-
-
-def left_of(soac: ir.Map | ir.Reduce) -> tuple[ir.Exp, int] | None:
-    """The test of the conditional that ends the chain of a thunk that is cut, in terms of the thunk's parameters, and
-    how many tests are behind it; None if the chain has come to its end."""
-    rest = next((part.inside.thunk.body for part in soac.parts
-                 if part.case == maps.REST and part.inside.thunk.body != soac.thunk.body), None)
-    tests, known = list[ir.Exp](), dict[str, ir.Exp]()
-    while isinstance(rest, ir.Let | ir.If):
-        if isinstance(rest, ir.Let):
-            if len(rest.names) == 1:
-                known[rest.names[0]] = substitute(rest.value, known)
-            rest = rest.body
-        elif fails(rest.then) or fails(rest.orelse):
-            break
-        else:
-            tests.append(substitute(rest.condition, known))
-            rest = rest.orelse
-    return (tests[0], len(tests) - 1) if tests else None
 
 
 def chains(body: ir.Exp, reader: Reader) -> Iterator[Chain]:

@@ -14,7 +14,9 @@ from collections.abc import Collection
 from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.chains import parts_of
+from nessie.lambda_cu.borders.interior import fails
 from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import failing_functions, space_of
 
 
@@ -40,3 +42,22 @@ def with_parts(kernel: ir.Kernel, failing: Collection[str] = ()) -> ir.Kernel:
     return updated(kernel, binds=tuple([
         updated(bind, soac=updated(bind.soac, parts=found[at] if at == chosen else ()))
         if at in found else bind for at, bind in enumerate(kernel.binds)]))
+
+
+def left_of(soac: ir.Map | ir.Reduce) -> tuple[ir.Exp, int] | None:
+    """The test of the conditional that ends the chain of a thunk that is cut, in terms of the thunk's parameters, and
+    how many tests are behind it; None if the chain has come to its end."""
+    rest = next((part.inside.thunk.body for part in soac.parts
+                 if part.case == maps.REST and part.inside.thunk.body != soac.thunk.body), None)
+    tests, known = list[ir.Exp](), dict[str, ir.Exp]()
+    while isinstance(rest, ir.Let | ir.If):
+        if isinstance(rest, ir.Let):
+            if len(rest.names) == 1:
+                known[rest.names[0]] = substitute(rest.value, known)
+            rest = rest.body
+        elif fails(rest.then) or fails(rest.orelse):
+            break
+        else:
+            tests.append(substitute(rest.condition, known))
+            rest = rest.orelse
+    return (tests[0], len(tests) - 1) if tests else None

@@ -20,9 +20,8 @@ from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obs
 from nessie.flatten.values.emitter import SpaceMade
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.borders import splits
-from nessie.lambda_cu.borders.chains import left_of
 from nessie.lambda_cu.borders.interior import Split, axis_indices
-from nessie.lambda_cu.borders.partitions import with_parts
+from nessie.lambda_cu.borders.partitions import left_of, with_parts
 from nessie.lambda_cu.mappings.axes import show_space
 from nessie.lambda_cu.mappings.choice.auto import of_kernel, shown_candidates
 from nessie.lambda_cu.mappings.kernels import Walk, walks_of

@@ -7,8 +7,9 @@
     known           Python's and NumPy's functions that NESL has
     numbers         comparisons of ints with floats, the least and the greatest of some
     expressions     expressions
+    iterations      what is gone through: ranges, written lists, comprehensions
     reductions      reductions and scans, by a name or by a function
-    sequences       what is done with sequences: comprehensions, sums, methods
+    sequences       what is done with sequences: elements, sums, methods
     loops           loops
     statements      assignments, branches
     functions       a Python function at kinds, as functions of NESL

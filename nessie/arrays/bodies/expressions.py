@@ -81,7 +81,7 @@ class Expressions:
         self.module, self.function = module, function
         self.fresh: Fresh = module.fresh
 
-    # What sequences add (nessie.arrays.bodies.sequences) -----------------------------------------
+    # What sequences add (nessie.arrays.bodies.iterations, sequences) ------------------------------
 
     def subscript(self, node: ast.expr, inner: ast.expr, index: ast.expr, env: Env) -> Made:
         raise NotImplementedError

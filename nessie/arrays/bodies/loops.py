@@ -14,9 +14,10 @@ from copy import copy
 from dataclasses import field
 
 from nessie.arrays.bodies.expressions import Env, Unset, Unsure, Value, Window
+from nessie.arrays.bodies.iterations import constant_int
 from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, Unknown, joined, shown
 from nessie.arrays.bodies.outside import static
-from nessie.arrays.bodies.sequences import Sequences, constant_int
+from nessie.arrays.bodies.sequences import Sequences
 from nessie.arrays.bodies.source import names_set
 from nessie.arrays.bodies.trees import Made, become, binary, call, let, name, number, pattern, together, typed, zero
 from nessie.base.records import dataclass

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from nessie.arrays import operations
 from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.expressions import Env
+from nessie.arrays.bodies.iterations import constant_int
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Kind, Rows, is_number, shown
 from nessie.arrays.bodies.outside import MISSING, looked_up, static
-from nessie.arrays.bodies.sequences import constant_int
 from nessie.arrays.bodies.trees import Made, become, binary, call, name, number
 from nessie.arrays.operations import Held
 from nessie.arrays.sections.grids import Grids
