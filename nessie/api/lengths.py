@@ -45,8 +45,8 @@ def vectors(datatypes: Datatypes, due: Due, given: Sequence[Any]) -> list[Type |
     return types
 
 
-def in_form(taken: Taken, due: Due, told: Told) -> Taken:
-    """The arguments in the forms that their types tell."""
+def in_form(taken: Taken, due: Due, told: Told, room: MemoryBudget) -> Taken:
+    """The arguments in the forms that their types tell. Where their rows start counts against `room`."""
     if not due.parts:
         return taken
     given = [Given(f"argument {number}", part, argument.type, argument.value)
@@ -54,7 +54,7 @@ def in_form(taken: Taken, due: Due, told: Told) -> Taken:
     refuse_others(due.parts, [one.name for one in given], taken.types, [None] * len(given))
     return replace(taken, arguments=tuple([
         replace(argument, value=shape.value, type=shape.type)
-        for argument, shape in zip(taken.arguments, shaped(given, told), strict=True)]))
+        for argument, shape in zip(taken.arguments, shaped(given, told, room), strict=True)]))
 
 
 def check_result(written: syntax.TypeExp, told: Told, value: Any, type_: Type) -> None:

@@ -210,7 +210,7 @@ class Program:
             due = due.of([*range(len(given)), *[entry.arity - len(names) + names.index(name) for name in by_name]])
         types = vectors(self._datatypes, due, [*given, *by_name.values()])
         parameters = replace(parameters, types=types, fitting=set())
-        return in_form(taken(self._datatypes, given, by_name, parameters, room), due, told or Told())
+        return in_form(taken(self._datatypes, given, by_name, parameters, room), due, told or Told(), room)
 
     def _parameters_of(self, function: str, entry: Entry, given: int, by_name: list[str]) -> Parameters:
         """The parameters of so many arguments, and of those given by name."""

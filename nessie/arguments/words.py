@@ -46,7 +46,7 @@ def words_of(session: Session, entry: str, texts: Sequence[str], asked: syntax.T
     check_files(entry, texts, wanted.types)
     expressions: dict[int, syntax.Exp] = {}
     opened: dict[int, File] = {}
-    limit = session.memory() if any(text.startswith("@") for text in texts) else None
+    limit = session.memory() if wanted.parts or any(text.startswith("@") for text in texts) else None
     room = MemoryBudget(limit, session.target.limits.hints.memory)
     for place, text in enumerate(texts):
         if text.startswith("@"):
@@ -67,7 +67,7 @@ def words_of(session: Session, entry: str, texts: Sequence[str], asked: syntax.T
             values |= {place: session.value_of(exp) for place, exp in expressions.items()}
             shapes = [Given(one.name, part, types[place], values[place])
                       for place, (one, part) in enumerate(zip(given, wanted.parts, strict=True))]
-            shapes = shaped(shapes, told)
+            shapes = shaped(shapes, told, room)
             values, types = {place: one.value for place, one in enumerate(shapes)}, [one.type for one in shapes]
         for place, value in values.items():
             expressions[place] = session.hold(f"argument_{place + 1}", value, types[place])

@@ -17,20 +17,22 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.values import Closed, Column, Flat, Nested, OnDevice, Uniform, View, length_of
 from nessie.lambda_cu.layout import select
 from nessie.lengths.formulas import bare, places
 from nessie.lengths.layouts import row_form
-from nessie.lengths.told import Given, Indices, Told, lengths, offsets_of, positions
+from nessie.lengths.told import Given, Indices, Told, inner_positions, lengths, mentioned_in, offsets_of
 from nessie.lengths.vectors import cut, levels_of, missing_levels, untold, untold_error, with_levels
 from nessie.syntax import nodes as syntax
 from nessie.syntax.text import show_expression
 from nessie.syntax.types import tells_lengths
 
 
-def shaped(given: Sequence[Given], told: Told) -> list[Given]:
+def shaped(given: Sequence[Given], told: Told, room: MemoryBudget | None = None) -> list[Given]:
     """Return the values in their forms, with the types that these have: rows, where the elements of rows were given.
-    `told` is extended by what they tell; raise NessieError for one that is not as long as its type tells."""
+    `told` is extended by what they tell; raise NessieError for one that is not as long as its type tells. Where rows
+    start counts against `room`."""
     missing = [missing_levels(one.written, one.type) for one in given]
     for one, count in zip(given, missing, strict=True):
         tell(one, count, told)
@@ -42,7 +44,7 @@ def shaped(given: Sequence[Given], told: Told) -> list[Given]:
             name, place = waiting[0]
             assert name is not None
             raise untold_error(given[place], name)
-        values[place] = cut(given[place], told)
+        values[place] = cut(given[place], told, room or MemoryBudget())
     for one in given:
         tell_of_no_rows(one.written, (), told)
     return [replace(one, value=Shaping(one.name, told).value(one.written, values[place]),
@@ -118,7 +120,8 @@ class Shaping:
             case syntax.TypeSeq(element, length, index) if isinstance(value, Flat):
                 if length is not None:
                     self.compare_size(written, value.length)
-                column = self.column(element, value.column, ((index, np.arange(value.length)),), value.length)
+                around = np.arange(value.length) if index in mentioned_in(element) else 0
+                column = self.column(element, value.column, ((index, around),), value.length)
                 return Flat(value.length, column, bare(length))
             case syntax.TypePair(first, second):
                 return self.value(first, value[0]), self.value(second, value[1])
@@ -158,7 +161,7 @@ class Shaping:
         if isinstance(found, Nested) and isinstance(found.offsets, OnDevice):
             inner: Indices = ((written.index, 0), *[(name, 0) for name, _ in around])
         else:
-            inner = positions(written.index, found.offsets[:count + 1], around)
+            inner = inner_positions(written, found, count, around)
         return found.over(self.column(written.element, found.content, inner, length_of(found.content)))
 
     def uniform(self, written: syntax.TypeSeq, column: Column, count: int) -> Column:
