@@ -14,6 +14,7 @@ import numpy as np
 from nessie.base.source import NessieError, Span
 from nessie.lambda_cu import nodes as ir
 from nessie.syntax import nodes as syntax
+from nessie.syntax.text import show_expression
 from nessie.syntax.types import LENGTHS
 
 Ints = Any                      # an int, or an array of ints of 64 bits
@@ -69,9 +70,20 @@ def check(exp: syntax.Exp) -> None:
         case syntax.Binary("^", a, syntax.Number(int(power))) if power <= MOST_POWER:
             check(a)
             return
+        case syntax.Binary("^", a, b):
+            raise complaint(f"a power in a length is of 2, or by a number up to {MOST_POWER}", exp, power_hint(a, b))
     if isinstance(exp, syntax.Number):
         raise complaint("a length is a whole number", exp)
     raise complaint("this is no formula of a length", exp)
+
+
+def power_hint(a: syntax.Exp, b: syntax.Exp) -> str:
+    """Say how one writes the power, if it is one of 2."""
+    if isinstance(a, syntax.Number) and a.value in (4, 8, 16, 32, 64) and not isinstance(b, syntax.Number):
+        twos = syntax.Number(int(a.value).bit_length() - 1)
+        power = syntax.Binary("^", syntax.Number(2), syntax.Binary("*", twos, b))
+        return f"write {show_expression(power)}"
+    return "such as 2 ^ i, 2 ^ (2 * i), i ^ 2"
 
 
 def complaint(message: str, exp: syntax.Exp, hint: str = LENGTHS) -> NessieError:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from nessie.syntax import nodes as syntax
 
-LENGTHS = "a length is made of whole numbers, names, +, -, *, /, ^, min(a, b), max(a, b), rem(a, 2) and mod(a, 2)"
+LENGTHS = ("a length is made of whole numbers, names, +, -, *, a / 2, a ^ 2, 2 ^ a, min(a, b), max(a, b), rem(a, 2) "
+           "and mod(a, 2)")
 
 
 def sequences(written: syntax.TypeExp) -> Iterator[syntax.TypeSeq]:

@@ -145,6 +145,10 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     ("[float; sqrt(n, 2)]", "this is no formula of a length"),
     ("[float; n / m]", "what divides in a length is a number above 0\n --> type:1:13"),
     ("[i < n => [float; i / 0]]", "what divides in a length is a number above 0"),
+    ("[i < n => [float; 4 ^ i]]", "a power in a length is of 2, or by a number up to 8\n --> type:1:19"),
+    ("[i < n => [float; 4 ^ (i + 1)]]", "hint: write 2 ^ (2 * (i + 1))"),
+    ("[i < n => [float; 1 + 3 ^ i]]", "hint: such as 2 ^ i, 2 ^ (2 * i), i ^ 2"),
+    ("[i < n => [float; i ^ 9]]", "a power in a length is of 2, or by a number up to 8"),
     ("[float; n > 2]", "          ^ expected `]` or an operator\nhint: a length"),
     ("[float; n, 3]", "hint: a length is made of"),
     ("[float; ]", "expected a length"),
@@ -158,6 +162,7 @@ def test_types_that_are_wrong(program: nessie.Program, type_: str, said: str) ->
 
 
 @pytest.mark.parametrize("type_", [
+    "[i < n => [float; 2 ^ (2 * i)]]",
     "[float; n]", "[[float; m]; n]", "[i < n => [[float; m]; i + 1]]", "([float; n], [float; -n + 2 * n])",
     "([i < n => [float; i]], [i < m => [float; m - i]])", "[i < n => [j < i => [int; j]]]",
     "([i < n => [float; k]], [float; k])"])
