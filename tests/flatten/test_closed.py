@@ -17,6 +17,7 @@ import nessie
 from nessie.base.widths import Widths
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import soac_can_fail, space_of
+from nessie.tool.cli import main
 
 # Lengths of row i of n: real shapes. b and k are ints of the host.
 SHAPES = {
@@ -335,6 +336,22 @@ def test_slopes_that_only_the_run_knows(length: str) -> None:
     for executor in QUICK:
         found = outcome(program, executor, (2, -2 ** 31 - 1))
         assert isinstance(found, Failed) and "by an int that is greater than 2^31" in found.message
+
+
+def test_ints_that_the_compiler_knows_are_never_too_great(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is refused is so for want of knowledge; docs/descriptors.md says where."""
+    source = "function main(n, m) = {#[0:m*i] : i in [0:n]};"
+    path = tmp_path / "p.nesl"
+    path.write_text(source)
+    for arguments in (["2", "3000000000"], ["1", "-3000000000"]):
+        for target in ("cpu", "reference"):
+            assert main(["run", str(path), "-e", "main", *arguments, "--target", target]) == 0
+            with pytest.raises(nessie.NessieError, match="by an int that is greater than"):
+                nessie.compile(source).main(*map(int, arguments), target=target)
+    assert capsys.readouterr().out == "[0, 3000000000]\n" * 2 + "[0]\n" * 2
+    path.write_text(f"{source} main(2, 3000000000); let m = 3000000000 in main(2, m);")
+    assert main(["run", str(path)]) == 0
+    assert capsys.readouterr().out.count("[0, 3000000000]") == 2
 
 
 def test_an_int_that_is_too_great_is_told() -> None:
