@@ -329,9 +329,9 @@ class Calls:
         if count == 1:
             arguments = found.arguments(taken.values)
             compiled = found.compiled.get((found.layouts(arguments), target))
-            plans[key] = None if compiled is None else self.planned(found, compiled, given, arguments, key[0], told)
+            plans[key] = None if compiled is None else self.planned(found, compiled, given, arguments, key, told)
 
-    def planned(self, found: Typed, compiled: Compiled, given: Sequence[Any], arguments: Sequence[Any], function: str,
+    def planned(self, found: Typed, compiled: Compiled, given: Sequence[Any], arguments: Sequence[Any], key: Key,
                 told: Told | None) -> Plan | None:
         """The plan of calls like this one, in which the values `given` became the program's `arguments`."""
         order = [p.number for p in found.parameters if isinstance(p, Number)]
@@ -347,12 +347,13 @@ class Calls:
                 return None
             takes.append(take)
         return Plan(found, order, takes, found.result, self.callers_of(compiled),
-                    None if told is None else self.result_check(function, told, found.result))
+                    None if told is None else self.result_check(*key[:2], told, found.result))
 
-    def result_check(self, function: str, told: Told, type_: Type) -> Callable[[Any], None] | None:
+    def result_check(self, function: str, asked: syntax.TypeExp | None, told: Told,
+                     type_: Type) -> Callable[[Any], None] | None:
         """What raises NessieError for a result that is not as long as the function's type tells, where the arguments
-        have told this. None: it tells nothing."""
-        declared = self.session.declared(function)
+        have told this. None: it tells nothing, or another type is asked for, with lengths of its own."""
+        declared = self.session.declared(function) if asked is None else None
         if declared is None or not tells_lengths(declared.result):
             return None
         return lambda value: check_result(declared.result, told.copy(), value, type_)

@@ -178,7 +178,7 @@ class Program:
         arguments = self._taken(function, given, named, asked, told)
         arguments = replace(arguments, stay=stay)
         result, type_, variables = self._calls.call(function, arguments, target, limit)
-        if check := self._calls.result_check(function, told, type_):
+        if check := self._calls.result_check(function, asked, told, type_):
             check(result)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
         value = self._results(shared).value(f"what {function} gives", result, type_)

@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
 def refuse_type(options: argparse.Namespace) -> None:
     """Refuse a type where no function is called."""
-    if options.type and not options.entry:
+    if options.type is not None and not options.entry:
         raise UsageError("-t is the type of a call's arguments: name the function with -e")
 
 

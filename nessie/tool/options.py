@@ -134,7 +134,7 @@ def machine_of(options: argparse.Namespace) -> Any:
 
 def type_of(options: argparse.Namespace) -> syntax.TypeExp | None:
     """The type that -t gives, as written."""
-    if not options.type:
+    if options.type is None:
         return None
     from nessie.syntax.parser import parse_type
     return parse_type(Source("type", options.type))

@@ -148,6 +148,30 @@ def test_errors_have_their_places(program: nessie.Program) -> None:
     assert "leaves the ints" in refused(lambda: program.same.at("[[float; n * n * n]; n]")(np.zeros((3_000_000, 0))))
 
 
+def test_a_type_that_is_asked_for_replaces_the_declared_one(program: nessie.Program) -> None:
+    assert "row 1 has length 1, and 2 is due" in refused(lambda: program.doubled([[1.0], [2.0]]))
+    assert program.doubled.at("[[float]]")([[1.0], [2.0]]).to_list() == [[2.0], [4.0]]
+    assert program.doubled.at("[i < n => [float; 1]]")([[1.0], [2.0]]).to_list() == [[2.0], [4.0]]
+
+
+def test_no_type_is_told(program: nessie.Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "expected a type" in refused(lambda: program.doubled.at(""))
+    (tmp_path / "p.nesl").write_text(TEXT_OF)
+    assert main(["run", str(tmp_path / "p.nesl"), "-e", "dot", "[1.0]", "[2.0]", "-t", ""]) == 1
+    assert "expected a type" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("type_", "said"), [
+    ("([i < k => [int; 2 ^ i]], int)", True), ("([int; k], int)", True), ("([i < n => [int; 2 ^ i]], int)", False),
+    ("([k < n => [int; 2 ^ k]], int)", False), ("([int; k], [int])", False)])
+def test_a_length_with_the_name_of_an_int(type_: str, said: bool, tmp_path: Path,
+                                          capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.nesl").write_text(f"function given(v, k) : {type_} -> int = #v;")
+    assert main(["run", str(tmp_path / "p.nesl")]) == 0
+    told = capsys.readouterr().err
+    assert ("warning: the length k has the name of the int k" in told) == said == bool(told)
+
+
 def test_a_function_that_is_defined_anew_tells_no_more_lengths() -> None:
     once = "function total(v) : [int; 3] -> int = sum(v);"
     for again in ("function total(v) : [int] -> int = sum(v) + 1;", "function total(v) = sum(v) + 1;"):

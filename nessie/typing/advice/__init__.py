@@ -5,4 +5,5 @@
     reasons         the places that made a type what it is
     undefined       undefined names
     hidden          names that differ in capitals only
+    lengths         names of lengths that are names of ints, too
 """

@@ -25,6 +25,7 @@ from nessie.library.primitives import PRIMITIVES
 from nessie.syntax import nodes as syntax
 from nessie.syntax.walk import EXPRESSIONS
 from nessie.typing.advice.hidden import hidden_by_case
+from nessie.typing.advice.lengths import lengths_named_as_ints
 from nessie.typing.signatures import context_classes, names_in
 from nessie.typing.unify import Clash
 
@@ -305,10 +306,11 @@ def hidden_parameters(parameter: syntax.Pattern, body: Span | None, error: Nessi
 def doubts(form: syntax.TopLevel) -> list[NessieError]:
     """Return warnings for text that is correct but hardly meant: a parameter with the name of a constant that the body
     uses, an application to the beginning of the next line, a function of two numbers written between them, an index
-    below 0, the end of a line in a string written as in other languages."""
+    below 0, the end of a line in a string written as in other languages, a length with the name of an int."""
     match form:
         case syntax.FunctionDef(body=body) if body is not None:
-            return [*doubts_of(body), *hiding_constants(form.parameter, body), *hidden_by_case(form)]
+            return [*doubts_of(body), *hiding_constants(form.parameter, body), *hidden_by_case(form),
+                    *lengths_named_as_ints(form)]
         case syntax.Assign(_, body) | syntax.FileVariable(_, body) | syntax.Evaluate(body):
             return [*doubts_of(body), *hidden_by_case(form)]
     return []
