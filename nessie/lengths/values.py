@@ -25,8 +25,8 @@ from nessie.lengths.layouts import row_form
 from nessie.lengths.told import Given, Indices, Told, inner_positions, lengths, mentioned_in, offsets_of
 from nessie.lengths.vectors import cut, levels_of, missing_levels, untold, untold_error, with_levels
 from nessie.syntax import nodes as syntax
-from nessie.syntax.text import show_expression
-from nessie.syntax.types import tells_lengths
+from nessie.syntax.text import show_expression, show_type
+from nessie.syntax.types import tells_lengths, without_lengths
 
 
 def shaped(given: Sequence[Given], told: Told, room: MemoryBudget | None = None) -> list[Given]:
@@ -173,7 +173,7 @@ class Shaping:
             other = int(np.flatnonzero(found != found[0])[0])
             raise NessieError(f"{self.name}: row 0 has length {found[0]}, row {other} has {found[other]}",
                               *places(written.span, "rows of one length are due"),
-                              hint="[[float]], without uniform, has rows of any length")
+                              hint=f"{of_any_lengths(written)}, without uniform, has rows of any length")
         return Uniform(count, int(found[0]) if count else 0, rows.content)
 
     def of_lengths(self, written: syntax.TypeSeq, column: Column, around: Indices, count: int, form: str,
@@ -199,7 +199,7 @@ class Shaping:
         assert written.length is not None
         return NessieError(f"{self.name}: row {row} has length {found}, and {due} is due",
                            *places(written.length.span, self.told.why(written.length)),
-                           hint="where nothing is known of lengths, rows are [[float]]")
+                           hint=f"where nothing is known of lengths, rows are {of_any_lengths(written)}")
 
     def dense(self, written: syntax.TypeSeq, column: Column) -> Nested:
         """Return rows that lie one after another, with offsets on the host."""
@@ -211,6 +211,10 @@ class Shaping:
             raise NessieError(f"{self.name} has its lengths on a GPU, where they are not compared with its type's",
                               *places(written.span, ""), hint="give the elements alone, one row after another")
         return column
+
+
+def of_any_lengths(row: syntax.TypeSeq) -> str:
+    return show_type(syntax.TypeSeq(without_lengths(row)))
 
 
 def is_square(rows: Column, count: int) -> bool:

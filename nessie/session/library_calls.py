@@ -5,7 +5,7 @@
 
 What fails is a step of the library's, with names of its own. The user has written the call: its function is found in
 the typed program, and what it needs stands in its documentation, behind `Checked:`. The message of the function's own
-check stays. A function that was given functions is not blamed for what these do.
+check stays. A function that was given functions is not blamed for what these do: its own checks alone are told.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nessie.typing.node_types import pattern_names
 from nessie.typing.walk import expressions
 
 CHECKED = re.compile(r"\bChecked: (.*?)(?<!\.)\.(?=\s|$)", re.DOTALL)        # in a function's documentation
-LENGTH_OR_NAME = re.compile(r"#?\b[a-z]\w*")
+LENGTH_OR_NAME = re.compile(r"#?\b[a-z]\w*(?:\[0\])?")
 SHOWN = 30              # characters of a value that are shown
 
 
@@ -46,13 +46,34 @@ class LibraryCall:
         return f"{self.written} needs {self.needs}"
 
     def values(self, given: Mapping[str, Any], digits: int) -> str:
-        """The values of the parameters and lengths that the needs mention, in their order."""
+        """The values of the parameters and lengths that the needs mention, in their order, and the lengths of rows that
+        are not as is needed."""
         shown: dict[str, str] = {}
         for name in LENGTH_OR_NAME.findall(self.needs):
-            value = given.get(name.removeprefix("#")) if name.removeprefix("#") in self.parameters else None
-            if value is not None and (told := f"is {len(value)}" if name[0] == "#" else brief(value, digits)):
+            bare = name.removeprefix("#").removesuffix("[0]")
+            value = given.get(bare) if bare in self.parameters else None
+            if value is not None and (told := measure(name, value) if name[0] == "#" else brief(value, digits)):
                 shown[name] = told
-        return ", ".join(f"{name} {value}" for name, value in shown.items())
+        return ", ".join(f"{name} {value}" for name, value in {**shown, **self.wrong_rows(given)}.items())
+
+    def wrong_rows(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """The lengths of the first row that is not like the first one, or is empty, where that is needed; its sequence
+        is the first parameter."""
+        name, found = self.parameters[0], list[int]()
+        rows = given.get(name) or []
+        if "rows of one length" in self.needs:
+            other = next((at for at, row in enumerate(rows) if len(row) != len(rows[0])), None)
+            found = [0, other] if other is not None else []
+        elif "no row empty" in self.needs:
+            found = [at for at, row in enumerate(rows) if not len(row)][:1]
+        return {f"#{name}[{at}]": f"is {len(rows[at])}" for at in found}
+
+
+def measure(name: str, value: Any) -> str:
+    """The words that tell the length of a sequence, or that of its first row."""
+    if not name.endswith("[0]"):
+        return f"is {len(value)}"
+    return f"is {len(value[0])}" if len(value) else ""
 
 
 def brief(value: Any, digits: int) -> str:
@@ -72,20 +93,20 @@ def number(element: Any) -> Any:
     return element[0] if isinstance(element, tuple) else element
 
 
-def library_call(place: Span | None, exp: typed.Exp, environment: Environment) -> LibraryCall | None:
-    """The call of a function of the library that stands there, in the expression or a function of the program; without
-    a place, the expression itself."""
+def library_call(place: Span | None, message: str, exp: typed.Exp, environment: Environment) -> LibraryCall | None:
+    """The call of a function of the library that stands there, in the expression or a function of the program, and may
+    be what the message is about; without a place, the expression itself."""
     if place is None:
-        return called(exp, environment)
+        return called(exp, message, environment)
     bodies = [exp, *[function.body for function in environment.program.functions.values() if function.body is not None]]
-    calls = [called(e, environment) for body in bodies for e in expressions(body)
+    calls = [called(e, message, environment) for body in bodies for e in expressions(body)
              if isinstance(e, typed.Apply) and user_span(e.origin[:1]) == place]
     return next((call for call in calls if call is not None), None)
 
 
-def called(exp: typed.Exp, environment: Environment) -> LibraryCall | None:
-    """The call that the expression is, if a function of the library is called that says what it needs, and that is
-    given no functions."""
+def called(exp: typed.Exp, message: str, environment: Environment) -> LibraryCall | None:
+    """The call that the expression is, if a function of the library is called that says what it needs; one that is
+    given functions, if the message is of a check of its own."""
     type_ = exp.function.type if isinstance(exp, typed.Apply) and isinstance(exp.function, (typed.Name, typed.Global)) \
         else None
     if not isinstance(type_, Fun) or not isinstance(type_.identity, Identity):
@@ -93,11 +114,13 @@ def called(exp: typed.Exp, environment: Environment) -> LibraryCall | None:
     name = type_.identity.name
     function = environment.library.function(name) if environment.program.function(name) is None else None
     needs = CHECKED.search(environment.library.documentation(name)) if function is not None else None
-    if function is None or needs is None or name.startswith("_") or takes_functions(type_.argument):
+    if function is None or needs is None or name.startswith("_"):
+        return None
+    own = frozenset(messages(name, environment.library, set()))
+    if takes_functions(type_.argument) and message not in own:
         return None
     parameters = tuple([pattern.name for pattern in pattern_names(function.parameter)])
-    return LibraryCall(name, f"{name}({','.join(parameters)})", " ".join(needs[1].split()), parameters,
-                       frozenset(messages(name, environment.library, set())))
+    return LibraryCall(name, f"{name}({','.join(parameters)})", " ".join(needs[1].split()), parameters, own)
 
 
 def takes_functions(argument: Type) -> bool:
@@ -105,7 +128,8 @@ def takes_functions(argument: Type) -> bool:
 
 
 def messages(name: str, library: Definitions, seen: set[str]) -> Iterator[str]:
-    """The messages of the checks in the function, and in those of the library's own that it calls."""
+    """The messages of the checks in the function, and in those that it calls and that are not told for themselves: the
+    library's own, and such as are given functions."""
     function = library.function(name)
     if name in seen or function is None or function.body is None:
         return
@@ -114,5 +138,6 @@ def messages(name: str, library: Definitions, seen: set[str]) -> Iterator[str]:
         match exp:
             case typed.Apply(typed.Global("_check"), typed.Pair(_, typed.Pair(typed.String(characters), _))):
                 yield "".join(characters)
-            case typed.Global(inner) if inner.startswith("_"):
+            case typed.Global(inner, _, type_) if inner.startswith("_") or (
+                    isinstance(type_, Fun) and takes_functions(type_.argument)):
                 yield from messages(inner, library, seen)

@@ -68,7 +68,7 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
     values if they are found soon."""
     if not CHECKED.fullmatch(error.message):
         return error
-    told, call = copy(error), library_call(error.span, exp, environment)
+    told, call = copy(error), library_call(error.span, error.message, exp, environment)
     if call is not None:
         told.message, told.hint = call.message(error.message), error.hint or call.hint
     elif error.span is not None:
@@ -91,7 +91,7 @@ def add_values(error: NessieError, again: NessieError, world: interpreter.World,
     """Add to the error what the interpreter has found out about it, and about the call of the library around it."""
     label, found = (error.places[0][1], again.places[0][1]) if error.places else ("", "")
     inside = isinstance(again, StepFailed) and len(again.at[1]) > len(world.elements)
-    if call is not None and (again.message != error.message or not inside):
+    if call is not None and (again.message != error.message or not inside or call.wrong_rows(given(world))):
         label, found = "", call.values(given(world), world.widths.digits)       # not those of the library's own steps
     if error.span is None:
         error.message = f"{error.message.removesuffix('.')}: {found}." if found else error.message

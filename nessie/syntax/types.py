@@ -26,3 +26,13 @@ def sequences(written: syntax.TypeExp) -> Iterator[syntax.TypeSeq]:
 def tells_lengths(written: syntax.TypeExp | None) -> bool:
     """Does the type tell how long any sequence is?"""
     return written is not None and any(one.length is not None or one.uniform for one in sequences(written))
+
+
+def without_lengths(written: syntax.TypeExp) -> syntax.TypeExp:
+    """Return the type that tells of no lengths."""
+    match written:
+        case syntax.TypeSeq(element):
+            return syntax.TypeSeq(without_lengths(element))
+        case syntax.TypePair(first, second):
+            return syntax.TypePair(without_lengths(first), without_lengths(second))
+    return written

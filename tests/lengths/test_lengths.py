@@ -141,6 +141,12 @@ def test_errors_have_their_places(program: nessie.Program) -> None:
     assert "row 1 has length 1, and 2 is due" in refused(lambda: triangle([[1.0], [2.0]]))
     assert "row 1 has length 3, and 2 is due" not in refused(lambda: triangle(np.zeros((2, 3))))
     assert "row 0 has length 2, row 1 has 1" in refused(lambda: program.sums.at("[uniform [float]]")([[1, 2], [3]]))
+    assert "rows are [[float]]" in refused(lambda: triangle([[1.0], [2.0]]))
+    assert "rows are [[(int, bool)]]" in refused(
+        lambda: program.same.at("[i < n => [(int, bool); i + 1]]")([[(1, True)], [(2, True)]]))
+    pairs = program.same.at("[i < n => [[int; 2]; i + 1]]")
+    assert "rows are [[[int]]]" in refused(lambda: pairs([[[1, 2]], [[3, 4]]]))
+    assert "[[int]], without uniform" in refused(lambda: program.same.at("[uniform [int]]")([[1, 2], [3]]))
     assert "a length is -1, for i = 2" in refused(lambda: program.same.at("[i < n => [float; 1 - i]]")(np.zeros(3)))
     assert "nothing says what k is" in refused(lambda: program.same.at("[float; k + 1]"))
     assert "argument 2 has 1 element, and 2 are due\n --> program:3:" in refused(lambda: program.dot([1, 2], [3]))

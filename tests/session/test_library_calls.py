@@ -19,7 +19,7 @@ TARGETS = ["cpu", "reference", "cudasim"]
 # A call, and the values that are told.
 CALLS = {
     "blocks": ("blocks([1, 2, 3], 2)", "k is 2, #v is 3"),
-    "blocks2": ("blocks2([[1, 2], [3, 4]], 0)", "k is 0, #m is 2"),
+    "blocks2": ("blocks2([[1, 2], [3, 4]], 0)", "k is 0, #m is 2, #m[0] is 2"),
     "buckets": ("buckets(2, [(0, `a), (5, `b)])", "n is 2, kvs is [(0, `a), (5, `b)]"),
     "cond_put": ("cond_put([1, 2], [0, 9], [f, t], [3])", "#v is 2, #i is 2, #fl is 2, #d is 1"),
     "div_internal": ("div_internal(1, 0)", "b is 0"),
@@ -178,6 +178,37 @@ DEFINITIONS = "function least(v, k) = k_smallest(v, k); function sevens(v) = {re
 def test_calls_in_other_places(target: str, form: str, message: str, label: str) -> None:
     error = failure(DEFINITIONS + form, target)
     assert error.message == f"Bad arguments to function {message}." and told(error)[1] == label
+
+
+UNEVEN = "BLOCKS makes equal parts and leaves no element over: use group_by, or another k."
+SLID = "SLIDE needs windows of at least 1 element, at least 1 element apart."
+UNEQUAL = "Lengths of subsequences are not equal: rows must be of one length here."
+EMPTY = "PAD has no elements to put around an empty sequence: use pad_with or pad_with2."
+BELOW = "The number of elements that PAD puts at an end must not be negative."
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("form, message, label", [
+    ("blocks2([[1, 2, 3], [4, 5, 6]], 2);", UNEVEN, "k is 2, #m is 2, #m[0] is 3"),
+    ("blocks2([[1, 2], [4, 5, 6]], 2);", UNEQUAL, "k is 2, #m is 2, #m[0] is 2, #m[1] is 3"),
+    ("slide2([[1], [2], [4, 5, 6]], 1, 1);", UNEQUAL, "size is 1, step is 1, #m[0] is 1, #m[2] is 3"),
+    ("slide2([[1], [2]], 0, 1);", SLID, "size is 0, step is 1"),
+    ("pad_with2([[1, 2], [] int], 1, 0, 7);", UNEQUAL, "l is 1, r is 0, #m[0] is 2, #m[1] is 0"),
+    ("pad([] int, 1, 2, clamp);", EMPTY, "l is 1, r is 2, #v is 0"),
+    ("{pad(v, 1, 2, wrap) : v in [[1], [] int]};", EMPTY, "at element 1: l is 1, r is 2, #v is 0"),
+    ("pad([1, 2], -1, 1, mirror);", BELOW, "l is -1, r is 1, #v is 2"),
+    ("pad2([[1, 2], [] int], 1, 1, clamp);", EMPTY, "l is 1, r is 1, #m is 2, #m[1] is 0"),
+    ("pad2([] [int], 1, 1, clamp);", EMPTY, "l is 1, r is 1, #m is 0")])
+def test_padding_blocks_and_windows_tell_of_rows(target: str, form: str, message: str, label: str) -> None:
+    error = failure(form, target)
+    assert error.message == message and told(error)[1] == label and " needs " in error.hint
+
+
+def test_a_rule_that_fails_is_not_the_librarys() -> None:
+    error = failure("pad([1, 2], 1, 1, (i, n) => i / 0);", "cpu")
+    assert told(error) == ("i / 0", "at element 0: -1 / 0") and error.hint == ""
+    error = failure("pad([1, 2], 1, 1, (i, n) => blocks([i], 2)[0][0]);", "cpu")
+    assert told(error)[0] == "blocks([i], 2)" and error.hint.startswith("blocks(")
 
 
 @pytest.mark.parametrize("form, message", [
