@@ -62,7 +62,7 @@ def notes_of(job: pipeline.Job, ran: Mapping[str, driver.PassResult]) -> Notes:
     joined = products(fused, job.target)
     if forms.MONO not in made:
         return Notes(interiors=inside, mappings=mapped, products=joined)
-    reductions, spaces = of_flattening(made[forms.MONO], job)
+    reductions, spaces = of_flattening(made[forms.MONO], fused, job)
     return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside, mapped,
                  joined)
 
@@ -95,13 +95,15 @@ def groups(ran: Mapping[str, driver.PassResult]) -> tuple[GroupsExplained, ...]:
     return tuple(found)
 
 
-def of_flattening(program: mono.Program, job: pipeline.Job,
+def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job,
                   ) -> tuple[tuple[ReductionExplained, ...], tuple[SpaceExplained, ...]]:
     """What flattening makes of the program at users' places, each once: reductions of rows, and spaces."""
     flat, made = flattened(program, job.target not in forms.WITHOUT_STACK, pipeline.layouts(job, program))
     names = names_of_sizes(flat)
     reductions = [ReductionExplained(user_span(one.origin), one.form, one.why) for one in made.reductions]
-    spaces = [space_explained(one, names) for one in made.spaces]
+    elements = elements_of(fused)
+    spaces = [replace(space_explained(one, names), elements=elements.get(str(one.space.size), "not stored"))
+              for one in made.spaces]
     return (tuple(dict.fromkeys([found for found in reductions if found.place is not None])),
             tuple(dict.fromkeys([found for found in spaces if found.place is not None])))
 
@@ -111,6 +113,17 @@ def names_of_sizes(program: ir.Program) -> dict[str, str]:
     entry = next(f for f in program.functions if f.name == program.entry.function)
     return {str(param.type.size): f"#{param.name}" for param in reversed(entry.params)
             if isinstance(param.type, ir.Array) and not param.type.plus}
+
+
+def elements_of(fused: ir.Program) -> dict[str, str]:
+    """For the sizes of arrays that kernels write: are they a "result" of the program alone, or "stored" on the way?"""
+    found: dict[str, str] = {}
+    for f in fused.functions:
+        results = set(f.body.results) if f.name == fused.entry.function else set()
+        for param in [param for s in statements(f.body) if isinstance(s, ir.Run) for param in s.results]:
+            if isinstance(param.type, ir.Array) and found.get(str(param.type.size)) != "stored":
+                found[str(param.type.size)] = "result" if ir.Var(param.name) in results else "stored"
+    return found
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:

@@ -87,7 +87,7 @@ def reduction_json(found: ReductionExplained) -> dict[str, Any]:
 def space_json(found: SpaceExplained) -> dict[str, Any]:
     why = {"reason": found.reason} if found.reason else {}
     return {"place": place_json(found.place), "form": found.form, "length": found.length, "start": found.start,
-            "memory": found.memory, **why}
+            "memory": found.memory, "elements": found.elements, **why}
 
 
 def function_json(found: FunctionExplained) -> dict[str, Any]:

@@ -34,13 +34,15 @@ class GroupsExplained:
 class SpaceExplained:
     """How the lengths computed at `place` are held: the `form` of their space, with its axes where they are more than
     two; the `length` and `start` of segment i, or s, j of nested ones; the `memory` it takes; `reason`: why it takes
-    any, where that is known."""
+    any, where that is known; `elements`: do kernels write these, "stored" on the way, or a "result" of the program, or
+    are they "not stored"?"""
     place: Span | None
     form: str
     length: str
     start: str
     memory: str
     reason: str = ""
+    elements: str = "not stored"
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,12 @@ def reductions(notes: Sequence[ReductionExplained]) -> Doc:
 
 
 def spaces(notes: Sequence[SpaceExplained]) -> Doc:
-    """How the lengths of sequences in sequences are held, and why they take memory."""
-    head = ["", "", "form", "length", "start", "memory", "why" if any(found.reason for found in notes) else ""]
+    """How the lengths of sequences in sequences are held, whether their elements are stored, and why lengths take
+    memory."""
+    head = ["", "", "form", "length", "start", "memory", "elements",
+            "why" if any(found.reason for found in notes) else ""]
     return rows("spaces", notes, [[excerpt(found.place), place_text(found.place), found.form, found.length,
-                                   found.start, found.memory, found.reason] for found in notes], head)
+                                   found.start, found.memory, found.elements, found.reason] for found in notes], head)
 
 
 def interiors(notes: Sequence[InteriorExplained]) -> Doc:

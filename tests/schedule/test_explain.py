@@ -421,10 +421,28 @@ def test_spaces_are_told(body: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["explain", str(path), "-e", "main", "-t", "[int]"]) == 0
     _, _, told = capsys.readouterr().out.partition("\nspaces\n")
     found = re.split(r"  +", told.splitlines()[-1].strip())
-    assert found[2:] == SPACES[body] and found[1].startswith(f"{path}:1:")
+    assert [*found[2:6], *found[7:]] == SPACES[body] and found[1].startswith(f"{path}:1:")
     assert main(["explain", str(path), "-e", "main", "-t", "[int]", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)["spaces"][-1]
     assert [made[key] for key in ("form", "length", "start", "memory", "reason") if key in made] == SPACES[body]
+
+
+STORED = {              # elements of windows of a matrix whose rows have one length, or may have any
+    "[uniform [int]]": ["not stored", "result", "not stored", "not stored"],
+    "[[int]]": ["stored", "result", "not stored", "stored"],
+}
+
+
+@pytest.mark.parametrize("type_", STORED)
+def test_elements_that_are_stored_are_told(type_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    path.write_text("function main(m) = {{sum({sum(row) : row in w}) : w in ws} : ws in slide2(m, 3, 1)};")
+    assert main(["explain", str(path), "-e", "main", "-t", type_]) == 0
+    _, _, told = capsys.readouterr().out.partition("\nspaces\n")
+    head, *rows = [re.split(r"  +", line.strip()) for line in told.splitlines()]
+    assert head[-1] == "elements" and [row[-1] for row in rows] == STORED[type_]
+    assert main(["explain", str(path), "-e", "main", "-t", type_, "--json"]) == 0
+    assert [one["elements"] for one in json.loads(capsys.readouterr().out)["spaces"]] == STORED[type_]
 
 
 def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str],
