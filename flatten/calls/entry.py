@@ -13,6 +13,7 @@ from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, atom_of
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, view, with_scalars, with_short_bounds
+from nessie.flatten.values.reasons import reason
 from nessie.flatten.values.spaces import formed_space, limit_sizes, space_of
 from nessie.flatten.values.values import Both, Leaf, Scalar, Sequence, Value, dense, stored
 from nessie.lambda_cu import nodes as ir
@@ -74,6 +75,7 @@ def from_outside(emitter: Emitter, layout: ir.Layout, type_: Type, domain: Domai
             bounds = [declare(name, "int") for name in layout.lengths.names]
         else:
             bounds = [declare(f"{hint}_offsets", ir.Array("int", domain.size, 1))]
+            emitter.reasons[bounds[0]] = f"rows of {hint} may have any lengths"
         names, size = first_like(layout, count, bounds, declare("n", "int"), shared)
         if domain is HOST:
             return emitter.host_space(size)
@@ -116,7 +118,7 @@ def rows_by_formula(emitter: Emitter, domain: Domain, lengths: ir.Lengths, numbe
     try:
         return emitter.known_space(formed_space(emitter, domain, length, size))
     except NoForm as error:
-        emitter.no_form.setdefault(emitter.origin, str(error))
+        emitter.no_form.setdefault(emitter.origin, reason(emitter, domain, error))
         exp = length(domain.here(), Context(emitter, domain))
         return emitter.rows(domain, emitter.scan_lengths(domain, lambda: exp), size)
 

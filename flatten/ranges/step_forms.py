@@ -15,7 +15,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import EXPRESSIONS, children
 from nessie.lambda_cu.spaces import steps
 from nessie.lambda_cu.spaces.polynomials import name, number
-from nessie.lambda_cu.spaces.steps import INDEX, ONE, ZERO, NoForm, Steps, lift, minus, plus, times
+from nessie.lambda_cu.spaces.steps import INDEX, ONE, ZERO, MayWrap, NoForm, Steps, lift, minus, plus, times
 
 
 def step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str], bind: Callable[[ir.Exp], str],
@@ -28,10 +28,16 @@ def step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str], bind: Callable
 def has_step_form(ranges: Ranges, exp: ir.Exp, host: Collection[str]) -> bool:
     """Has the expression a form? Parts of it get numbers in the ranges."""
     try:
-        step_form(ranges, exp, host, lambda part: ranges.numbers.setdefault(part, f"#{len(ranges.numbers) + 1}"))
+        numbered_form(ranges, exp, host)
     except NoForm:
         return False
     return True
+
+
+def numbered_form(ranges: Ranges, exp: ir.Exp, host: Collection[str], others: Collection[str] = ()) -> Steps:
+    """Return the expression's form. Its parts get numbers in the ranges, and no names of the host."""
+    return step_form(ranges, exp, host,
+                     lambda part: ranges.numbers.setdefault(part, f"#{len(ranges.numbers) + 1}"), others)
 
 
 class Former:
@@ -87,8 +93,8 @@ class Former:
             case ir.Op("neg", (a,)):
                 return self.form(ir.Op("-", (ir.Const(0, "int"), a)))
             case ir.Read():
-                raise NoForm("lengths are elements of a sequence")
-        raise NoForm("the length is computed in a way that has no form")
+                raise NoForm("a length depends on elements of a sequence", exp)
+        raise NoForm("a length is computed by more than arithmetic", exp)
 
     def choice(self, condition: ir.Exp, then: ir.Exp, orelse: ir.Exp) -> Steps:
         match condition, then, orelse:
@@ -103,16 +109,17 @@ class Former:
         if found is not None and not isinstance(found, Range):
             return self.form(found)
         if named not in self.host or not isinstance(found, Range):
-            raise NoForm(f"{named} is not the host's")
+            raise NoForm("a length depends on what its element alone knows", ir.Var(named))
         return lift(name(named))
 
     def operation(self, exp: ir.Op, operator: str, a: ir.Exp, b: ir.Exp) -> Steps:
         match operator:
             case "+" | "-" | "*":
-                of_a, of_b = self.form(a), self.form(b)
+                combined = plus if operator == "+" else minus if operator == "-" else times
+                found = combined(self.form(a), self.form(b))
                 if not self.stays_inside(operator, a, b):
-                    raise NoForm(f"a {'product' if operator == '*' else 'sum'} may leave the ints")
-                return (plus if operator == "+" else minus if operator == "-" else times)(of_a, of_b)
+                    raise MayWrap(f"a {'product' if operator == '*' else 'sum'} may be beyond the ints")
+                return found
             case "min" | "max":
                 lesser, greater = (a, b) if operator == "min" else (b, a)
                 if self.at_most(lesser, greater):
@@ -123,15 +130,18 @@ class Former:
             case "lshift" if self.shifts(b) and self.stays_inside(operator, a, b):
                 return times(self.form(a), steps.doubled(self.form(b)))
             case "/" | "rem" | "mod" | "rshift":
-                return self.divided(operator, a, b)
-        raise NoForm(f"{operator} has no form")
+                return self.divided(exp, operator, a, b)
+            case "lshift":
+                raise NoForm("a shift may be by more than 63 bits, or leave the ints")
+        raise NoForm(f"a length is computed by {operator}")
 
-    def divided(self, operator: str, a: ir.Exp, b: ir.Exp) -> Steps:
+    def divided(self, exp: ir.Op, operator: str, a: ir.Exp, b: ir.Exp) -> Steps:
         divisor = self.ranges.defined(b)
         if not isinstance(divisor, ir.Const) or int(divisor.value) < 1:
-            raise NoForm("the divisor is no positive number")
+            raise NoForm("a divisor is not positive" if isinstance(divisor, ir.Const) else
+                         "a divisor is a name or an expression, not a number", exp)
         if operator in ("/", "rem") and self.interval(a)[0] < 0 and not nonnegative(self.ranges, self.ranges.form(a)):
-            raise NoForm("the dividend may be negative")
+            raise NoForm("what is divided may be negative")
         by = int(divisor.value) if operator != "rshift" else 2 ** int(divisor.value)
         dividend = self.form(a)
         whole = steps.quotient(dividend, by) if by > 1 else dividend
@@ -160,7 +170,7 @@ class Former:
                 apart = minus(self.form(b), self.form(a))
                 equal = times(steps.not_negative(apart), steps.not_negative(minus({}, apart)))
                 return equal if operator == "==" else minus(lift(ONE), equal)
-        raise NoForm("the condition has no form")
+        raise NoForm("a condition is no comparison of such formulas", condition)
 
     def remainder(self, exp: ir.Exp) -> tuple[Steps, int] | None:
         """Return dividend and divisor of a remainder that is not negative."""

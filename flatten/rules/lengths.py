@@ -23,13 +23,14 @@ from nessie.flatten.values.closed import (
 from nessie.flatten.values.contexts import Context, where_some
 from nessie.flatten.values.domains import HOST, ZERO, At, Domain, op
 from nessie.flatten.values.emitter import Emitter
+from nessie.flatten.values.reasons import reason
 from nessie.flatten.values.rows import in_row
 from nessie.flatten.values.spaces import length_form, on_host
 from nessie.flatten.values.values import Scalar, exp_of, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.spaces.polynomials import name as named
-from nessie.lambda_cu.spaces.steps import NoForm, Steps
+from nessie.lambda_cu.spaces.steps import MayWrap, NoForm, Steps
 from nessie.mono import nodes as mono
 
 TOO_GREAT = "a length is computed from an int that is greater than 2^61, or less than -2^61"
@@ -72,6 +73,7 @@ def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message:
 
 
 def known_form(emitter: Emitter, domain: Domain, length_at: LengthAt, origin: Origin) -> Known | None:
+    errors: list[NoForm] = []
     for presumed in presumptions(emitter, domain, length_at):
         try:
             form = length_form(length_at, domain, emitter, presumed)
@@ -79,13 +81,15 @@ def known_form(emitter: Emitter, domain: Domain, length_at: LengthAt, origin: Or
             context.presumed = presumed
             surely = holds(context.ranges, op("<=", ZERO, length_at(domain.here(), context)))
             if not surely and (in_row(form) or not least_is_known(form, context.ranges)):
-                raise NoForm("the host does not know the least length")
+                raise NoForm("a length may be negative, and it is not known where the least is")
         except NoForm as error:
-            emitter.no_form[origin] = str(error)
+            errors.append(error)
             continue
         if presumed.get(str(domain.size)) is DOUBLED and not doubles_everywhere(form, context.ranges):
-            return None
+            break
         return Known(form, presumed, surely)
+    told = next((error for error in errors if not isinstance(error, MayWrap)), errors[0])
+    emitter.no_form[origin] = reason(emitter, domain, told)
     return None
 
 

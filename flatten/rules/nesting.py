@@ -32,6 +32,8 @@ from nessie.flatten.values.values import (
 from nessie.lambda_cu import nodes as ir
 from nessie.mono import nodes as mono
 
+APART = "a partition for each element, of part of a sequence, or into as many parts as it has elements"
+
 
 def flatten(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hint: str) -> Value:
     """Translate flatten. Dense rows get new bounds on their own payload; views are copied, a cost that belongs to
@@ -144,5 +146,7 @@ def partition(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain
                               lambda c: SeqTerm(plus(bounds.start, start), length, bounds.leaves),
                               lambda c: SeqTerm(ZERO, ZERO, bounds.leaves))
 
-    rows = delayed(space, row_at, row_at(space.here(), Context(emitter, space)))
-    return dense(domain, space, solid(emitter, rows, space, hint))
+    rows = sequence(solid(emitter, delayed(space, row_at, row_at(space.here(), Context(emitter, space))), space, hint))
+    if rows.length_name is not None:
+        emitter.reasons[rows.length_name] = emitter.no_form.get(exp.origin, APART)
+    return dense(domain, space, rows)

@@ -54,16 +54,16 @@ def require_closed(form: Steps, ranges: Ranges) -> None:
     """Raise NoForm unless the host can compute all that the terms need, and the sums have a closed form."""
     places = {place for kind in form for place in kind.places}
     if len({kind.places for kind in form if kind.places}) > MOST_PLACES or len(places) > MOST_CASES:
-        raise NoForm("there are too many places")
+        raise NoForm(f"the formula changes at more than {MOST_PLACES} places")
     if not all(place.slope < STEEPEST and is_exact(place.offset, ranges) for place in places):
-        raise NoForm("a place may lie beyond the ints")
+        raise NoForm("where the formula changes may be beyond the ints")
     for kind, exp in form.items():
         if len(powers(exp, INDEX)) > MOST_POWER + 1 or not all(map(is_whole, binomials(exp, INDEX))):
-            raise NoForm("the power is too high")
+            raise NoForm(f"the position has a power beyond {MOST_POWER}, or a factor that is no whole number")
         if kind.quotient and (kind.quotient.slope > 1 or len(powers(exp, INDEX)) > 1):
-            raise NoForm("a quotient has a slope or a factor of its own")
+            raise NoForm("a quotient is of the position times a number, or is multiplied by the position")
         if kind.quotient and not is_near(bounds(ranges, kind.quotient.offset), MOST_FAR):
-            raise NoForm("a quotient may lie beyond the ints")
+            raise NoForm("what is divided may be beyond the ints")
 
 
 def is_exact(offset: Polynomial, ranges: Ranges) -> bool:

@@ -151,6 +151,8 @@ class Emitter:
         self.made = Made()
         self.from_kernels = set[str]()          # scalars that the host must wait for
         self.no_form: dict[Origin, str] = {}                # why lengths that are computed there have none
+        self.reasons: dict[str, str] = {}       # why lengths that are in this array have none, where that is known
+        self.makers: dict[str, tuple[ir.Soac, int, int]] = {}       # what makes an array, as which of so many results
         self.origin: Origin = ()
         self.kernels_allowed = True
 
@@ -336,6 +338,7 @@ class Emitter:
         self.from_kernels.update([result.name for result in results if not isinstance(result.type, ir.Array)])
         name = self.fresh(f"K{len(self.kernels) + 1}")
         returns = tuple(result.name for result in results)
+        self.makers.update({result: (soac, place, len(returns)) for place, result in enumerate(returns)})
         bind = ir.Bind(returns, soac, origin=self.origin)
         self.kernels.append(ir.Kernel(name, tuple(params.values()), (bind,), returns, origin=self.origin))
         self.emit(ir.Run(tuple(results), name, tuple(ir.Var(param) for param in params), origin=self.origin))

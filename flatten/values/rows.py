@@ -29,12 +29,12 @@ def in_row(form: Steps) -> bool:
 def by_place(form: Steps) -> list[list[Polynomial]]:
     """Return the coefficients, whole numbers, of C(j,l), each as those of C(s,k); raise NoForm if there are none."""
     if any(kind != PLAIN for kind in form) or INDEX in names(form[PLAIN]):
-        raise NoForm("the length in a row is no polynomial")
+        raise NoForm("below rows, only a polynomial of the row and the place in it is found")
     found = [binomials(c, ROW) for c in binomials(form[PLAIN], PLACE)]
     if len(found) > MOST_POWER + 1 or any(len(row) > MOST_POWER + 1 for row in found):
-        raise NoForm("the power is too high")
+        raise NoForm(f"below rows, the row or the place in it has a power beyond {MOST_POWER}")
     if any(c.divisor > 1 for row in found for c in row):
-        raise NoForm("the coefficients are no whole numbers")
+        raise NoForm("below rows, a factor is no whole number")
     return found
 
 

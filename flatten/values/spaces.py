@@ -33,6 +33,7 @@ from nessie.flatten.values.domains import (
     uniform,
 )
 from nessie.flatten.values.emitter import Emitter, SpaceMade
+from nessie.flatten.values.reasons import MAY_FAIL, reason
 from nessie.flatten.values.rows import IN_ROW, by_place, in_row, sums_of_rows
 from nessie.flatten.values.values import Sequence, pull, seq_of
 from nessie.lambda_cu import nodes as ir
@@ -66,7 +67,7 @@ def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], 
         try:
             space = closed_space(emitter, domain, length_form(length, domain, emitter))
         except NoForm as error:
-            emitter.no_form.setdefault(emitter.origin, str(error))
+            emitter.no_form.setdefault(emitter.origin, reason(emitter, domain, error))
             space = irregular_space(emitter, domain, exp)
     space = replace(space, lengths=exp)
     told(emitter, space)
@@ -110,12 +111,12 @@ def length_form(length: Callable[[At, Context], ir.Exp], domain: Domain, emitter
     context.presumed = presumed
     exp = length(domain.here(), context)
     if context.failing:
-        raise NoForm("the length of one may fail")
+        raise NoForm(MAY_FAIL)
     form = step_form(context.ranges, exp, emitter.types, emitter.host_part, () if domain.is_flat else IN_ROW)
     if not in_row(form):
         require_closed(form, context.ranges)
     elif domain.form is None or not has_row(domain.space):
-        raise NoForm("the rows around have no lengths that rise by a number")
+        raise NoForm("it is a length by the place in a row, and the rows' own lengths do not rise or fall by a number")
     else:
         require_closed(sums_of_rows(form, domain.form), context.ranges)
     return form

@@ -26,7 +26,15 @@ ONE, ZERO = number(1), number(0)
 
 
 class NoForm(Exception):
-    """The expression is no step polynomial; the message says why."""
+    """The expression is no step polynomial; the message says why. `part`: what of it stands in the way."""
+
+    def __init__(self, why: str, part: object = None) -> None:
+        super().__init__(why)
+        self.part = part
+
+
+class MayWrap(NoForm):
+    """As far as is known a part of it may be greater than an int can be."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ def times(a: Steps, b: Steps) -> Steps:
 def both(a: Kind, b: Kind) -> Kind:
     """Return the kind of the product of two terms."""
     if (a.doubling or a.quotient) and (b.doubling or b.quotient):
-        raise NoForm("powers or quotients are multiplied")
+        raise NoForm("powers of 2, or quotients, are multiplied with each other")
     return Kind(last_places(a.places | b.places), a.doubling or b.doubling, a.quotient or b.quotient)
 
 
@@ -127,7 +135,7 @@ def cases(exp: Steps) -> Iterator[tuple[Steps, Steps]]:
     """Yield, for each combination of the places, 1 where it is the one that holds, and what the expression is there."""
     places = sorted({place for kind in exp for place in kind.places}, key=repr)
     if len(places) > MOST_CASES:
-        raise NoForm("there are too many cases")
+        raise NoForm("there are too many cases, of min, max, if and remainders")
     for holding in product((False, True), repeat=len(places)):
         active = {place for place, holds in zip(places, holding, strict=True) if holds}
         where = lift(ONE)
@@ -141,11 +149,13 @@ def cases(exp: Steps) -> Iterator[tuple[Steps, Steps]]:
 def linear(exp: Steps) -> tuple[int, Polynomial]:
     """Return (slope, offset) of a case that is slope*i + offset."""
     if any(kind != PLAIN for kind in exp):
-        raise NoForm("a condition asks for a power or a quotient")
+        raise NoForm("a power or a quotient is compared, as by min or max, or divided")
     slope, offset = split(exp.get(PLAIN, ZERO), INDEX)
     steps = constant(slope)
     if steps is None:
-        raise NoForm("the slope is no number")
+        square = INDEX in polynomials.names(slope)
+        raise NoForm("a square of the position is compared, as by min or max, or divided" if square else
+                     "the position times a name is compared, as by min or max, or divided")
     return steps, offset
 
 
@@ -227,7 +237,7 @@ def doubled(exp: Steps) -> Steps:
         slope, offset = linear(inside)
         power = constant(offset)
         if slope not in (0, 1) or power is None or not 0 <= power < 63:
-            raise NoForm("the exponent is not the position")
+            raise NoForm("an exponent is other than the position plus a number")
         found = plus(found, times(where, {Kind(doubling=slope == 1): number(2 ** power)}))
     return found
 

@@ -399,32 +399,79 @@ def test_reductions_are_told(body: str, tmp_path: Path, capsys: pytest.CaptureFi
                             for one in json.loads(capsys.readouterr().out)["reductions"]]
 
 
-SPACES = {              # of [0:n], a row i of it: form, length, start, memory, why
+SPACES = {              # of [0:n], a row i of it: form, length, start, memory
     "sum([0:i+1])": ["closed", "i + 1", "their sum", "none"],
     "sum({i * j : j in v})": ["uniform", "#v", "i*#v", "none"],
     "sum({sum([0:j]) : j in [0:i]})": ["nested", "j", "their sum", "none"],
     "sum([0:min(i, 3)])": ["closed", "i + [i >= 4]*(-i + 3)", "their sum", "none"],
     "sum([0:2^i])": ["closed", "2^i", "their sum", "none"],
     "sum([0:i/2])": ["closed", "(i)/2", "their sum", "none"],
-    "sum([0:min(n, i*n)])": ["irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "#v + 1 words",
-                             "the slope is no number"],
-    "sum([0:v[i]])": ["irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "#v + 1 words",
-                      "lengths are elements of a sequence"],
+    "sum([0:v[i]])": ["irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "#v + 1 words"],
 }
+FURTHER_OUT = "a length depends on a position further out"
+PARTED = "a partition for each element, of part of a sequence, or into as many parts as it has elements"
+OF_ROWS = {             # why their lengths have no closed form
+    "sum([0:v[i]])": "a length depends on elements of a sequence",
+    "sum([0:if v[i] > 0 then i else 2 * i])": "a length depends on elements of a sequence",
+    "sum([0:sum([0:i])])": "a length is computed from a sequence, as by a sum",
+    "sum([0:min(n, i*n)])": "the position times a name is compared, as by min or max, or divided",
+    "sum([0:min(k, n - i*k)])": "the position times a name is compared, as by min or max, or divided",
+    "sum([0:min(i*i, k + 9)])": "a square of the position is compared, as by min or max, or divided",
+    "sum([0:i/k])": "a divisor is a name or an expression, not a number",
+    "sum([0:i/max(1, k)])": "a divisor is a name or an expression, not a number",
+    "sum([0:rem(i, k)])": "a divisor is a name or an expression, not a number",
+    "sum([0:3^i])": "a power has another base than 2",
+    "sum([0:2^(2*i)])": "an exponent is other than the position plus a number",
+    "sum([0:2^i*2^i])": "powers of 2, or quotients, are multiplied with each other",
+    "sum([0:lshift(1, i)])": "a shift may be by more than 63 bits, or leave the ints",
+    "sum([0:(i/2)*i])": "a quotient is of the position times a number, or is multiplied by the position",
+    "sum([0:trunc(sqrt(float(i)))])": "a length is computed by more than arithmetic",
+    "sum([0:fib(i)])": "a length is computed by a function that recurs",
+    "sum([0:i*i*i])": "a product may be beyond the ints",
+    "sum({sum([0:k+j]) : j in [0:i]})": "a length may be negative, and it is not known where the least is",
+    "sum({sum([0:min(j, k)]) : j in [0:i]})": "below rows, only a polynomial of the row and the place in it is found",
+    "{sum({x : x in [max(0,i-1):min(n,i+2)]}) : j in v}":
+        "below rows, only a polynomial of the row and the place in it is found",
+    "{sum({sum({x : x in [0:min(i, 3)]}) : y in v}) : j in v}": FURTHER_OUT,
+    "{sum(l) : l in partition(v, {i + x : x in v})}": PARTED,
+    "sum(m[i])": "rows of m may have any lengths",
+}
+REASONS = {
+    **{f"{{{body} : i in [0:n]}}": why for body, why in OF_ROWS.items()},
+    "{{sum({sum({x : x in [max(0,j-k):min(n,j+k+1)]}) : y in [max(0,i-k):min(n,i+k+1)]}) : j in [0:n]} : i in [0:n]}":
+        FURTHER_OUT,
+    "{sum(l) : l in partition(v, {4^d : d in [0:k]})}": "a power has another base than 2",
+    "{sum(l) : l in partition(v, {2^(2*d) : d in [0:k]})}": "an exponent is other than the position plus a number",
+    "{sum(l) : l in partition(v, {1 : x in v})}": PARTED,
+    "{sum(l) : l in partition(v, m[k])}": "a length depends on elements of a sequence",
+}
+FIB = "function fib(n) = if n < 2 then n else fib(n - 1) + fib(n - 2); "
+
+
+def told_of_space(path: Path, text: str, type_: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, list[str]]:
+    """The place and what else the last line of the table says, which is what the last object says in JSON."""
+    path.write_text(text)
+    assert main(["explain", str(path), "-e", "main", "-t", type_]) == 0
+    _, _, told = capsys.readouterr().out.partition("\nspaces\n")
+    _, place, *found = re.split(r"  +", re.split(r"\n\n", told)[0].splitlines()[-1].strip())
+    assert main(["explain", str(path), "-e", "main", "-t", type_, "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)["spaces"][-1]
+    assert [made[key] for key in ("form", "length", "start", "memory", "elements", "reason") if key in made] == found
+    return place, found
 
 
 @pytest.mark.parametrize("body", SPACES)
 def test_spaces_are_told(body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.nesl"
-    text = f"function main(v) = let n = #v in {{{body} : i in [0:n]}};"
-    path.write_text(text)
-    assert main(["explain", str(path), "-e", "main", "-t", "[int]"]) == 0
-    _, _, told = capsys.readouterr().out.partition("\nspaces\n")
-    found = re.split(r"  +", told.splitlines()[-1].strip())
-    assert [*found[2:6], *found[7:]] == SPACES[body] and found[1].startswith(f"{path}:1:")
-    assert main(["explain", str(path), "-e", "main", "-t", "[int]", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)["spaces"][-1]
-    assert [made[key] for key in ("form", "length", "start", "memory", "reason") if key in made] == SPACES[body]
+    place, found = told_of_space(path, f"function main(v) = let n = #v in {{{body} : i in [0:n]}};", "[int]", capsys)
+    assert found[:4] == SPACES[body] and place.startswith(f"{path}:1:")
+
+
+@pytest.mark.parametrize("body", REASONS)
+def test_why_lengths_are_stored_is_told(body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"{FIB}function main(v, k, m) = let n = #v in {body};"
+    _, found = told_of_space(tmp_path / "p.nesl", text, "([int], int, [[int]])", capsys)
+    assert found[0] == "irregular" and found[5:] == [REASONS[body]]
 
 
 STORED = {              # elements of windows of a matrix whose rows have one length, or may have any
