@@ -14,7 +14,7 @@ from nessie.flatten.values.domains import HOST, At, Domain, atom_of
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, view, with_scalars, with_short_bounds
 from nessie.flatten.values.reasons import reason
-from nessie.flatten.values.spaces import formed_space, limit_sizes, space_of
+from nessie.flatten.values.spaces import formed_space, limit_sizes, space_of, told
 from nessie.flatten.values.values import Both, Leaf, Scalar, Sequence, Value, dense, stored
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import Shared, first_like, layout_of, parameters
@@ -80,8 +80,11 @@ def from_outside(emitter: Emitter, layout: ir.Layout, type_: Type, domain: Domai
         if domain is HOST:
             return emitter.host_space(size)
         if layout.lengths is not None:
-            return rows_by_formula(emitter, domain, layout.lengths, names, size)
-        return (emitter.uniform_rows if layout.form == "uniform" else emitter.rows)(domain, names[0], size)
+            rows = rows_by_formula(emitter, domain, layout.lengths, names, size)
+        else:
+            rows = (emitter.uniform_rows if layout.form == "uniform" else emitter.rows)(domain, names[0], size)
+        told(emitter, rows, f"{rows_of(domain)} of {hint}")
+        return rows
 
     match layout, type_:
         case ir.ScalarLayout(base), Base(name):
@@ -101,6 +104,11 @@ def from_outside(emitter: Emitter, layout: ir.Layout, type_: Type, domain: Domai
     raise TypeError(layout)
 
 
+def rows_of(domain: Domain) -> str:
+    """Return what the sequences over the domain are, in words: rows, rows in rows."""
+    return "rows" if domain.is_flat or domain.parent is None else f"rows in {rows_of(domain.parent)}"
+
+
 def rows_by_formula(emitter: Emitter, domain: Domain, lengths: ir.Lengths, numbers: Listed[str],
                     size: ir.Size) -> Domain:
     """Return the space of rows whose lengths are this formula of the position in the domain; `numbers` are the host's
@@ -118,9 +126,10 @@ def rows_by_formula(emitter: Emitter, domain: Domain, lengths: ir.Lengths, numbe
     try:
         return emitter.known_space(formed_space(emitter, domain, length, size))
     except NoForm as error:
-        emitter.no_form.setdefault(emitter.origin, reason(emitter, domain, error))
         exp = length(domain.here(), Context(emitter, domain))
-        return emitter.rows(domain, emitter.scan_lengths(domain, lambda: exp), size)
+        offsets = emitter.scan_lengths(domain, lambda: exp)
+        emitter.reasons[offsets] = reason(emitter, domain, error)
+        return emitter.rows(domain, offsets, size)
 
 
 def dense_result(emitter: Emitter, value: Value, type_: Type, domain: Domain) -> tuple[list[ir.Atom], ir.Layout]:

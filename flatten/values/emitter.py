@@ -73,10 +73,12 @@ class Tables:
 
 @dataclass(frozen=True)
 class SpaceMade:
-    """The space of sequences whose lengths are computed at `origin`; `why`: why it takes memory, if it does."""
+    """The space of sequences whose lengths are computed at `origin`; `why`: why it takes memory, if it does;
+    `argument`: which of its rows they are, where they are the entry's."""
     origin: Origin
     space: Domain
     why: str = ""
+    argument: str = ""
 
 
 @dataclass(frozen=True)

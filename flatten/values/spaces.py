@@ -76,10 +76,12 @@ def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], 
     return space
 
 
-def told(emitter: Emitter, space: Domain) -> None:
+def told(emitter: Emitter, space: Domain, argument: str = "") -> None:
     """Record the space, for explanations."""
-    why = emitter.no_form.get(emitter.origin, "") if isinstance(space.space, ir.Irregular) else ""
-    emitter.made.spaces.append(SpaceMade(emitter.origin, space, why))
+    why = ""
+    if isinstance(space.space, ir.Irregular):
+        why = emitter.reasons.get(space.space.offsets) or emitter.no_form.get(emitter.origin, "")
+    emitter.made.spaces.append(SpaceMade(emitter.origin, space, why, argument))
 
 
 def small(exp: ir.Exp) -> bool:

@@ -102,7 +102,8 @@ def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job,
     names = names_of_sizes(flat)
     reductions = [ReductionExplained(user_span(one.origin), one.form, one.why) for one in made.reductions]
     elements = elements_of(fused)
-    spaces = [replace(space_explained(one, names), elements=elements.get(str(one.space.size), "not stored"))
+    spaces = [replace(space_explained(one, names), argument=one.argument,
+                      elements="given" if one.argument else elements.get(str(one.space.size), "not stored"))
               for one in made.spaces]
     return (tuple(dict.fromkeys([found for found in reductions if found.place is not None])),
             tuple(dict.fromkeys([found for found in spaces if found.place is not None])))
@@ -236,9 +237,8 @@ def space_explained(made: SpaceMade, names: Mapping[str, str]) -> SpaceExplained
     length = renamed(show(form), names) if form is not None else ""
     match space:
         case ir.Uniform(_, size):
-            axes = " * ".join([renamed(show_size(axis), names) for axis in space.axes]) if space.outer else ""
-            named = f"uniform: {axes}" if axes else "uniform"
-            return SpaceExplained(place, named, length, f"i*{renamed(show_size(size), names)}", "none")
+            axes = " * ".join([renamed(show_size(axis), names) for axis in space.axes])
+            return SpaceExplained(place, f"uniform: {axes}", length, f"i*{renamed(show_size(size), names)}", "none")
         case ir.Closed() | ir.Nested():
             return SpaceExplained(place, type(space).__name__.lower(), length, "their sum", "none")
         case ir.Irregular(segments, offsets, _):

@@ -85,7 +85,7 @@ def reduction_json(found: ReductionExplained) -> dict[str, Any]:
 
 
 def space_json(found: SpaceExplained) -> dict[str, Any]:
-    why = {"reason": found.reason} if found.reason else {}
+    why = {name: told for name, told in (("reason", found.reason), ("argument", found.argument)) if told}
     return {"place": place_json(found.place), "form": found.form, "length": found.length, "start": found.start,
             "memory": found.memory, "elements": found.elements, **why}
 

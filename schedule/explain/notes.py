@@ -32,10 +32,10 @@ class GroupsExplained:
 
 @dataclass(frozen=True)
 class SpaceExplained:
-    """How the lengths computed at `place` are held: the `form` of their space, with its axes where they are more than
-    two; the `length` and `start` of segment i, or s, j of nested ones; the `memory` it takes; `reason`: why it takes
+    """How the lengths computed at `place` are held: the `form` of their space, of a uniform one with how long each axis
+    is; the `length` and `start` of segment i, or s, j of nested ones; the `memory` it takes; `reason`: why it takes
     any, where that is known; `elements`: do kernels write these, "stored" on the way, or a "result" of the program, or
-    are they "not stored"?"""
+    are they "not stored", or "given"? `argument`: what is given, such as the rows of m."""
     place: Span | None
     form: str
     length: str
@@ -43,6 +43,7 @@ class SpaceExplained:
     memory: str
     reason: str = ""
     elements: str = "not stored"
+    argument: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from nessie.base.source import Span
@@ -56,11 +57,19 @@ def reductions(notes: Sequence[ReductionExplained]) -> Doc:
 
 def spaces(notes: Sequence[SpaceExplained]) -> Doc:
     """How the lengths of sequences in sequences are held, whether their elements are stored, and why lengths take
-    memory."""
+    memory. Steps of one call of the library are numbered."""
     head = ["", "", "form", "length", "start", "memory", "elements",
             "why" if any(found.reason for found in notes) else ""]
-    return rows("spaces", notes, [[excerpt(found.place), place_text(found.place), found.form, found.length,
-                                   found.start, found.memory, found.elements, found.reason] for found in notes], head)
+    there = Counter([found.place for found in notes if not found.argument])
+    cells, step = [], Counter[Span | None]()
+    for found in notes:
+        step[found.place] += not found.argument
+        label = found.argument or excerpt(found.place)
+        if there[found.place] > 1 and not found.argument:
+            label += f", step {step[found.place]}"
+        cells.append([label, place_text(found.place), found.form, found.length, found.start, found.memory,
+                      found.elements, found.reason])
+    return rows("spaces", notes, cells, head)
 
 
 def interiors(notes: Sequence[InteriorExplained]) -> Doc:

@@ -401,7 +401,7 @@ def test_reductions_are_told(body: str, tmp_path: Path, capsys: pytest.CaptureFi
 
 SPACES = {              # of [0:n], a row i of it: form, length, start, memory
     "sum([0:i+1])": ["closed", "i + 1", "their sum", "none"],
-    "sum({i * j : j in v})": ["uniform", "#v", "i*#v", "none"],
+    "sum({i * j : j in v})": ["uniform: #v * #v", "#v", "i*#v", "none"],
     "sum({sum([0:j]) : j in [0:i]})": ["nested", "j", "their sum", "none"],
     "sum([0:min(i, 3)])": ["closed", "i + [i >= 4]*(-i + 3)", "their sum", "none"],
     "sum([0:2^i])": ["closed", "2^i", "their sum", "none"],
@@ -475,8 +475,8 @@ def test_why_lengths_are_stored_is_told(body: str, tmp_path: Path, capsys: pytes
 
 
 STORED = {              # elements of windows of a matrix whose rows have one length, or may have any
-    "[uniform [int]]": ["not stored", "result", "not stored", "not stored"],
-    "[[int]]": ["stored", "result", "not stored", "stored"],
+    "[uniform [int]]": ["given", "not stored", "result", "not stored", "not stored"],
+    "[[int]]": ["given", "stored", "result", "not stored", "stored"],
 }
 
 
@@ -487,9 +487,44 @@ def test_elements_that_are_stored_are_told(type_: str, tmp_path: Path, capsys: p
     assert main(["explain", str(path), "-e", "main", "-t", type_]) == 0
     _, _, told = capsys.readouterr().out.partition("\nspaces\n")
     head, *rows = [re.split(r"  +", line.strip()) for line in told.splitlines()]
-    assert head[-1] == "elements" and [row[-1] for row in rows] == STORED[type_]
+    assert head[4] == "elements" and [row[6] for row in rows] == STORED[type_]
     assert main(["explain", str(path), "-e", "main", "-t", type_, "--json"]) == 0
     assert [one["elements"] for one in json.loads(capsys.readouterr().out)["spaces"]] == STORED[type_]
+
+
+GIVEN = {               # rows of an argument of this type: label, form, length, start, memory, why
+    "[uniform [float]]": [["rows of a", "uniform: n * a_length", "a_length", "i*a_length", "none"]],
+    "[i < n => [float; i + 1]]": [["rows of a", "closed", "i + 1", "their sum", "none"]],
+    "[i < n => [j < i + 1 => [float; j + 1]]]": [["rows of a", "closed", "i + 1", "their sum", "none"],
+                                                 ["rows in rows of a", "nested", "j + 1", "their sum", "none"]],
+    "[i < n => [float; 2^(2*i)]]": [["rows of a", "irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "n + 1 words",
+                                     "an exponent is other than the position plus a number"]],
+    "[[float]]": [["rows of a", "irregular", "a_offsets[i+1] - a_offsets[i]", "a_offsets[i]", "n + 1 words",
+                   "rows of a may have any lengths"]],
+}
+
+
+@pytest.mark.parametrize("type_", GIVEN)
+def test_spaces_of_arguments_are_told(type_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    path.write_text(f"function main(a) : {type_} -> int = #a;")
+    assert main(["explain", str(path), "-e", "main"]) == 0
+    _, _, told = capsys.readouterr().out.partition("\nspaces\n")
+    _, *rows = [re.split(r"  +", line.strip()) for line in told.splitlines()]
+    assert [[row[0], *row[2:6], *row[7:]] for row in rows] == GIVEN[type_]
+    assert {(row[1], row[6]) for row in rows} == {(f"{path}:1:1", "given")}
+    assert main(["explain", str(path), "-e", "main", "--json"]) == 0
+    assert [one["argument"] for one in json.loads(capsys.readouterr().out)["spaces"]] == [row[0] for row in rows]
+
+
+def test_steps_of_one_call_are_numbered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.nesl"
+    path.write_text("function main(m) = {{sum({sum(r) : r in w}) : w in ws} : ws in slide2(m, 3, 1)};")
+    assert main(["explain", str(path), "-e", "main", "-t", "[uniform [int]]"]) == 0
+    _, _, told = capsys.readouterr().out.partition("\nspaces\n")
+    _, given, *rows = [re.split(r"  +", line.strip()) for line in told.splitlines()]
+    assert given[0] == "rows of m" and [row[0] for row in rows] == [f"slide2(m, 3, 1), step {k}" for k in range(1, 5)]
+    assert len({row[2] for row in rows}) == 4
 
 
 def test_a_measured_profile_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str],
