@@ -47,7 +47,9 @@ class Counts:
 @dataclass
 class CountingProfiler(Profiler):
     """A session that counts what its computations do, on a CountingTarget. Work and depth are not counted, so that data
-    may be larger."""
+    may be larger. A function that is called has a program of its own, whose kernels and arrays are those that users
+    see where they compile it."""
+    by_name: bool = True
     counts: list[Counts] = field(default_factory=list)
 
     def compute(self, exp: typed.Exp, type_: Type, prepared: Prepared | None = None) -> Any:

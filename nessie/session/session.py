@@ -56,8 +56,8 @@ QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has 
 @dataclass
 class Session:
     """A session. `values` are run-time values by internal name; `forms` counts the evaluated forms; `ended`: a form has
-    asked to leave; `verbose`: tell the launches of each form. `listener` takes the session's messages; None: they go to
-    the program's output."""
+    asked to leave; `verbose`: tell the launches of each form; `by_name`: functions that are called have programs of
+    their own. `listener` takes the session's messages; None: they go to the program's output."""
     target: Target = field(default_factory=Target)
     job: pipeline.Job = field(default_factory=pipeline.Job)
     environment: Environment = field(default_factory=library.library)
@@ -71,6 +71,7 @@ class Session:
     ended: bool = False
     declarations: dict[str, syntax.TypeFun] = field(default_factory=dict)   # that tell lengths, by internal name
     drew: dict[int, Span | None] = field(default_factory=dict)      # where a seed's numbers were assigned; None: told
+    by_name: bool = False
 
     def __post_init__(self) -> None:
         if self.job.widths != FULL:
@@ -243,8 +244,8 @@ class Session:
             tuple_ = tuple_of(arguments)
             applied = syntax.Apply(applied, tuple_)         # written nowhere: arguments are places, the call is none
         exp, type_ = self.infer_expression(applied)
-        by_name = bool(arguments and (self.job.wishes or self.job.sizes or self.target.tuning))
-        prepared = prepare_call(self, function, arguments) if by_name else None
+        by_name = self.by_name or self.job.wishes or self.job.sizes or self.target.tuning
+        prepared = prepare_call(self, function, arguments) if arguments and by_name else None
         return self.compute(exp, type_, prepared), type_
 
     def infer_expression(self, exp: syntax.Exp) -> tuple[typed.Exp, Type]:

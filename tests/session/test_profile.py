@@ -75,23 +75,39 @@ def test_a_primitive_that_is_derived_costs_what_the_page_says() -> None:
 
 @pytest.mark.skipif(not cudasim.found(), reason="there is no C++ compiler")
 def test_counters(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Of the call alone, not of what makes its arguments; as text, and all of it as JSON."""
+    """Of the call alone, not of what makes its arguments, by the names that it gives them; as text, and all as JSON."""
     (tmp_path / "p.nesl").write_text("function total(xs) = sum({x * x : x in xs});")
     command = ["profile", str(tmp_path / "p.nesl"), "--target", "cudasim", "--counters"]
     call = ["-e", "total", str([3] * 1000)]
     assert main([*command, *call]) == 0
     text = capsys.readouterr().out
     assert re.search(r"^  all +1 +0 +0 +1 +\d+ +\d+$", text, re.MULTILINE)
-    row = r"^  load data +K1_sweep +\d+ +32 +31\.2 +7\.8 +7\.8 +100 %  1:\d+ +const .* = data\[i\];$"
+    row = r"^  load xs +K1_sweep +\d+ +32 +31\.2 +7\.8 +7\.8 +100 %  1:\d+ +const .* = xs\[i\];$"
     assert re.search(row, text, re.MULTILINE)
     assert main([*command, "--json", *call]) == 0
     (found,) = profiles(capsys)
     (kernel,) = found["kernels"]
-    (load,) = [access for access in kernel["accesses"] if (access["kind"], access["array"]) == ("load", "data")]
+    (load,) = [access for access in kernel["accesses"] if (access["kind"], access["array"]) == ("load", "xs")]
     assert (load["requests"], load["lanes"], load["sectors"], load["bytes"]) == (32, 1000, 250, 8000)
     assert found["driver"]["launches"] == kernel["driver"]["launches"] == 1
     assert [barrier["blocks"] for barrier in kernel["barriers"]] == [4, 4, 1]
     assert all(access["place"]["line"] == 1 for access in kernel["accesses"])
+
+
+@pytest.mark.skipif(not cudasim.found(), reason="there is no C++ compiler")
+def test_counters_name_arrays_as_the_code_does(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Also where they come from files."""
+    path = tmp_path / "p.nesl"
+    path.write_text("function main(xs, ys) : ([float], [float]) -> [float] = {x * y : x in xs; y in ys};")
+    np.save(tmp_path / "v.npy", np.ones(100))
+    file = f"@{tmp_path / 'v.npy'}"
+    assert main(["profile", str(path), "-e", "main", file, file, "--target", "cudasim", "--counters", "--json"]) == 0
+    (found,) = profiles(capsys)
+    counted = {access["array"] for kernel in found["kernels"] for access in kernel["accesses"]}
+    assert main(["compile", str(path), "-e", "main", "--emit", "fused", "--target", "cudasim"]) == 0
+    code = capsys.readouterr().out
+    assert counted - {"errors"} and all(re.search(rf"\b{name}\b", code) for name in counted - {"errors"})
+    assert {"xs"} < counted
 
 
 def test_counters_need_a_cpp_compiler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
