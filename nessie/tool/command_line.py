@@ -204,7 +204,8 @@ OPTIONS = (
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
     Option(("--emit",), "FORM", f"what to print: {', '.join(EMITTED)} (of which what each kernel takes of the GPU "
-           "is printed; -o DIR writes the code; default: what -o ends in)", ("compile",), EMITTED),
+           "is printed; -o DIR writes the code, with --arch compute_90 as PTX; default: what -o ends in)",
+           ("compile",), EMITTED),
     Option(("--arch",), "SM", "the GPU that cubins are for, such as sm_90; compute_90 is PTX (default: the one here)",
            ("compile",), type=architecture),
     Option(("--after",), "PASS", "the pass whose result to print", ("show",), tuple(p.name for p in PASSES)),
@@ -303,7 +304,8 @@ class Parser(argparse.ArgumentParser):
         say(message)
 
     def error(self, message: str) -> NoReturn:
-        more = f"{self.prog} --help tells more"
+        ptx = message.startswith("argument --emit: ptx ")
+        more = "PTX is --emit cubin --arch compute_90" if ptx else f"{self.prog} --help tells more"
         about = re.match(r"argument (?:\S+/)?(\S+): (expected one argument|ignored explicit argument)?", message)
         option = next((option for option in OPTIONS if about and about[1] in option.names), None)
         if option is None or about is None or not about[2]:

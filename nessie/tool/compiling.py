@@ -12,7 +12,7 @@ from nessie.base.source import NessieError, Source, UsageError
 from nessie.base.widths import Widths
 from nessie.session.streams import complain, say, warn
 from nessie.tool.formats import CUBIN, listed
-from nessie.tool.options import FAILED, format_asked, job_of, needed, widths_of, write_result
+from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, widths_of, write_result
 
 if TYPE_CHECKING:
     from nessie.cudagen.loops.module import Module
@@ -68,7 +68,7 @@ def compile_(options: argparse.Namespace) -> int:
     if options.arch:
         raise UsageError(f"--arch is for --emit {CUBIN}")
     form = next(form for form in forms.FORMS if form.name == asked)
-    if form is forms.CUDA and options.output and not Path(options.output).suffix:
+    if form is forms.CUDA and options.output not in (None, PIPE) and not Path(options.output).suffix:
         return emit_files(options)
     choose_target(options, form.name, form.targets)
     return emit(options, pipeline.pass_making(job_of(options), form))
@@ -77,7 +77,7 @@ def compile_(options: argparse.Namespace) -> int:
 def emit_files(options: argparse.Namespace) -> int:
     """Write CUDA code, a file for each kernel, to the folder that -o names."""
     from nessie.cudagen.cuda.files import cuda_files
-    for name, text in cuda_files(loops_for_gpu(options), stem(options)).items():
+    for name, text in cuda_files(loops_for_gpu(options, forms.CUDA.name), stem(options)).items():
         driver.write_into(Path(options.output), name, text)
         say(f"{Path(options.output) / name}\n")
     return 0
@@ -85,20 +85,33 @@ def emit_files(options: argparse.Namespace) -> int:
 
 def emit_cubins(options: argparse.Namespace) -> int:
     """Print each function's use of the GPU's resources. If -o names a folder, write the machine code there, a file for
-    each kernel."""
-    if Path(options.output or "").suffix in (f".{CUBIN}", ".ptx"):
-        raise UsageError(f"{options.output}: there is a cubin for each kernel", hint="name the folder for them with -o")
+    each kernel. PTX is text: that of one kernel is also written to standard output."""
+    from nessie.cudagen.cuda.nvidia.compiler import is_virtual
+    printed = options.output == PIPE
+    as_text = printed and is_virtual(options.arch or "")
+    if (printed and not as_text) or Path(options.output or "").suffix in (f".{CUBIN}", ".ptx"):
+        raise one_for_each(options.output)
     from nessie.cudagen.cuda.nvidia.cubin_files import cubin_files, usage_table
-    files = cubin_files(loops_for_gpu(options), stem(options), options.arch)
+    files = cubin_files(loops_for_gpu(options, CUBIN), stem(options), options.arch)
+    if as_text:
+        if len(files) != 1:
+            raise one_for_each(options.output)
+        say(next(iter(files.values())).code.decode())
+        return 0
     for name, file in files.items() if options.output else ():
         driver.write_into(Path(options.output), name, file.code)
     say(usage_table(files))
     return 0
 
 
-def loops_for_gpu(options: argparse.Namespace) -> Module:
+def one_for_each(output: str) -> UsageError:
+    more = "; --arch compute_90 prints the PTX of a program of one kernel" if output == PIPE else ""
+    return UsageError(f"{output}: there is a cubin for each kernel", hint=f"name the folder for them with -o{more}")
+
+
+def loops_for_gpu(options: argparse.Namespace, what: str) -> Module:
     """The plans and loops, for the target cuda unless another GPU target is asked for."""
-    choose_target(options, forms.CUDA.name, forms.CUDA.targets)
+    choose_target(options, what, forms.CUDA.targets)
     module: Module = compiled(options, pipeline.pass_named("headers"))
     return module
 

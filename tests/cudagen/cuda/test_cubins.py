@@ -323,6 +323,29 @@ def test_ptx_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 @NVRTC
+def test_ptx_of_one_kernel_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                      capsys: pytest.CaptureFixture[str]) -> None:
+    """That of several is not one program."""
+    monkeypatch.chdir(tmp_path)
+    Path("p.nesl").write_text("function twice(v) : [float] -> [float] = {2.0 * x : x in v};")
+    assert main(["compile", "p.nesl", "-e", "twice", "--emit", "cubin", "--arch", "compute_80", "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert ".target sm_80" in text and text.count(".version") == 1 and "\0" not in text
+    assert main([*COMPILE, "--arch", "compute_80", "-o", "-"]) == 2
+    assert "there is a cubin for each kernel" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["p.nesl"]
+
+
+def test_cuda_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = [*COMPILE[:-1], "cuda"]
+    assert main([*command, "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert main(command) == 0
+    assert text == capsys.readouterr().out and "__global__" in text and not list(tmp_path.iterdir())
+
+
+@NVRTC
 def test_a_gpu_newer_than_the_compiler_gets_ptx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
                                                 capsys: pytest.CaptureFixture[str]) -> None:
     """The newest that is known, for the driver to compile; of the rest nothing changes."""
@@ -347,7 +370,11 @@ def test_the_nearest_architecture() -> None:
 @pytest.mark.parametrize("words, status, told", [
     ([], 2, "which GPU is the code to be for? There is none here\nhint: name its architecture, as in --arch sm_90"),
     (["--arch", "volta"], 2, "volta is not an architecture, such as sm_90"),
-    (["--arch", "sm_90", "--target", "cpu"], 2, "cuda is code of the target cuda or cudasim, not of cpu"),
+    (["--arch", "sm_90", "--target", "cpu"], 2, "cubin is code of the target cuda or cudasim, not of cpu"),
+    (["--arch", "sm_90", "-o", "-"], 2, "-: there is a cubin for each kernel\nhint: name the folder for them with -o; "
+                                        "--arch compute_90 prints the PTX of a program of one kernel"),
+    (["-o", "-"], 2, "-: there is a cubin for each kernel"),
+    (["--emit", "ptx"], 2, "PTX is --emit cubin --arch compute_90"),
     (["--arch", "sm_10"], 1, "there is neither NVRTC nor nvcc to compile kernels\nhint: pip install"),
     (["--emit", "cuda", "--arch", "sm_90"], 2, "--arch is for --emit cubin"),
 ])
