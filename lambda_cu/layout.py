@@ -20,6 +20,8 @@ from nessie.lambda_cu.spaces.offsets import Ints, offsets_by, positions_in
 
 Array = NDArray[Any]
 Positions = Callable[[], tuple[Ints, ...]]      # of values, in the sequences around them, innermost first
+Reader = Callable[[Iterator[Any]], Any]         # of what names hold
+ColumnReader = Callable[[Iterator[Any], int, Positions], Column]
 
 
 def layout_of(type_: Type) -> ir.Layout:
@@ -159,7 +161,7 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
     """The contents of the names of `count` values."""
     match layout:
         case ir.ScalarLayout(base):
-            part = column[:count]
+            part = beginning(column, count)
             return [part if isinstance(part, OnDevice) else np.asarray(part, DTYPES[base])]
         case ir.PairLayout(first, second):
             return column_names(column[0], first, count) + column_names(column[1], second, count)
@@ -182,6 +184,11 @@ def column_names(column: Column, layout: ir.Layout, count: int) -> list[Any]:
     raise TypeError(layout)
 
 
+def beginning(array: Any, count: int) -> Any:
+    """The first elements of an array."""
+    return array if len(array) == count else array[:count]
+
+
 def column_bounds(offsets: Array, form: str) -> list[Any]:
     """The contents of the names that tell where sequences with these offsets lie."""
     if form == "dense":
@@ -199,22 +206,31 @@ def column_bounds(offsets: Array, form: str) -> list[Any]:
 
 def from_names(held: Sequence[Any], layout: ir.Layout) -> Any:
     """The flat value whose names hold this."""
-    return value_from(iter(held), layout)
+    return reader(layout)(iter(held))
 
 
-def value_from(held: Iterator[Any], layout: ir.Layout) -> Any:
+def reader(layout: ir.Layout) -> Reader:
+    """What makes flat values of this layout."""
     match layout:
         case ir.ScalarLayout(base):
-            return scalar(next(held), base)
+            return lambda held: scalar(next(held), base)
         case ir.PairLayout(first, second):
-            return value_from(held, first), value_from(held, second)
+            one, other = reader(first), reader(second)
+            return lambda held: (one(held), other(held))
         case ir.SeqLayout(element, "view"):
-            start, length, size = int(next(held)), int(next(held)), int(next(held))
-            payload = column_from(held, element, size, nowhere)
-            return Flat(length, select(payload, np.array([start]), np.array([length])))
+            payload = column_reader(element)
+
+            def part(held: Iterator[Any]) -> Flat:
+                start, length, size = int(next(held)), int(next(held)), int(next(held))
+                return Flat(length, select(payload(held, size, nowhere), np.array([start]), np.array([length])))
+            return part
         case ir.SeqLayout(element, _):
-            size = int(next(held))
-            return Flat(size, column_from(held, element, size, lambda: (np.arange(size),)))
+            elements = column_reader(element)
+
+            def whole(held: Iterator[Any]) -> Flat:
+                size = int(next(held))
+                return Flat(size, elements(held, size, lambda: (np.arange(size),)))
+            return whole
     raise TypeError(layout)
 
 
@@ -234,30 +250,39 @@ def nowhere() -> tuple[Ints, ...]:
     raise ValueError("what lies anywhere has no position")
 
 
-def column_from(held: Iterator[Any], layout: ir.Layout, count: int, around: Positions) -> Column:
-    """The column of `count` values, which are at these positions."""
+def column_reader(layout: ir.Layout) -> ColumnReader:
+    """What makes columns of so many values of this layout, which are at these positions."""
     match layout:
         case ir.ScalarLayout():
-            return next(held)[:count]
+            return lambda held, count, around: beginning(next(held), count)
         case ir.PairLayout(first, second):
-            return column_from(held, first, count, around), column_from(held, second, count, around)
-        case ir.SeqLayout(element, "view"):
-            starts, lengths, size = next(held)[:count], next(held)[:count], int(next(held))
-            offsets = np.zeros(count + 1, np.int64)
-            np.cumsum(lengths, out=offsets[1:])
-            return Nested(offsets, select(column_from(held, element, size, nowhere), starts, lengths))
-        case ir.SeqLayout(element, "uniform"):
-            length, size = int(next(held)), int(next(held))
-            rows = Uniform(count, length, None)
-            return rows.over(column_from(held, element, size, lambda: positions_in(rows.offsets, around())))
-        case ir.SeqLayout(element, lengths=None):
-            offsets, size = next(held)[:count + 1], int(next(held))
-            return Nested(offsets, column_from(held, element, size, lambda: positions_in(offsets, around())))
-        case ir.SeqLayout(element, lengths=ir.Lengths() as lengths):
-            numbers, size = [int(next(held)) for _ in lengths.names], int(next(held))
-            computed = Computed(count, lambda: offsets_by(lengths, numbers, around()), None)
-            return computed.over(column_from(held, element, size, lambda: positions_in(computed.offsets, around())))
-    raise TypeError(layout)
+            one, other = column_reader(first), column_reader(second)
+            return lambda held, count, around: (one(held, count, around), other(held, count, around))
+        case ir.SeqLayout(element, form, lengths=formula):
+            elements = column_reader(element)
+
+    def views(held: Iterator[Any], count: int, around: Positions) -> Column:
+        starts, lengths, size = next(held)[:count], next(held)[:count], int(next(held))
+        offsets = np.zeros(count + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Nested(offsets, select(elements(held, size, nowhere), starts, lengths))
+
+    def uniform(held: Iterator[Any], count: int, around: Positions) -> Column:
+        length, size = int(next(held)), int(next(held))
+        rows = Uniform(count, length, None)
+        return rows.over(elements(held, size, lambda: positions_in(rows.offsets, around())))
+
+    def dense(held: Iterator[Any], count: int, around: Positions) -> Column:
+        offsets, size = next(held)[:count + 1], int(next(held))
+        return Nested(offsets, elements(held, size, lambda: positions_in(offsets, around())))
+
+    def closed(held: Iterator[Any], count: int, around: Positions) -> Column:
+        assert formula is not None
+        numbers, size = [int(next(held)) for _ in formula.names], int(next(held))
+        computed = Computed(count, lambda: offsets_by(formula, numbers, around()), None)
+        return computed.over(elements(held, size, lambda: positions_in(computed.offsets, around())))
+
+    return {"view": views, "uniform": uniform}.get(form, dense if formula is None else closed)
 
 
 def select(column: Column, starts: Array, lengths: Array) -> Column:

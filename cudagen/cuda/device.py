@@ -37,6 +37,7 @@ from nessie.lambda_cu.running.default_depths import MOST_CALLS
 MOST_BLOCKS = 2**31 - 1         # of a launch
 WORTH_SHRINKING = 1 << 20       # bytes of a buffer
 FEW = 16                        # elements that are read at once
+NOTHING: list[int] = []         # is in cells that nobody reads
 
 
 class Lent:
@@ -242,7 +243,7 @@ class GpuLauncher(Launcher):
             for buffer, place in zip(self.kept, places, strict=True):
                 words[buffer.slot] = place
         arrays = self.zeros(device, words) if self.zeroed else {}
-        finished, counts = False, list[int]()
+        finished, counts = False, NOTHING
         try:
             for step in self.steps:
                 self.run(step, device, words, arrays, arguments, spare)
@@ -280,7 +281,7 @@ class GpuLauncher(Launcher):
     def run(self, step: PreparedPhase, device: Gpu, words: list[Any], arrays: dict[str, Array],
             arguments: Sequence[Any], spare: Container[int]) -> None:
         """A phase: takes its buffers, which go to `words` and `arrays`, and launches its function."""
-        counts = device.cells(self.plan.cells) if step.counts else []
+        counts = device.cells(self.plan.cells) if step.counts else NOTHING
         for buffer in step.buffers:
             array = take(device.memory, buffer, buffer.size(words, counts), arguments, spare)
             arrays[buffer.name] = array

@@ -156,7 +156,8 @@ class Board:
     def take(self, sizes: Sequence[tuple[int, int]]) -> list[int]:
         """Where words of a launch lie, each for itself: of each the words of an entry, which begins with a status, 1 or
         a PAIR, and how many words. Behind room for statuses alone is room for as many pairs."""
-        places, ends = list[tuple[int, int]](), [0] * PAIR
+        places: list[tuple[int, int]] = []
+        ends = [0] * PAIR
         for entry, words in sizes:
             places.append((entry - 1, ends[entry - 1]))
             ends[entry - 1] += words

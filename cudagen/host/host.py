@@ -12,10 +12,10 @@ the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -73,6 +73,7 @@ __all__ = ["HostLimits", "Stats", "execute"]
 
 MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
 
+ARRAYS = (np.ndarray, OnDevice)
 Frame = list[Any]                       # what the slots hold; None where nothing
 
 
@@ -83,7 +84,7 @@ class Stats:
     deepest: int = 0                    # calls within calls
     peak: int = 0                       # bytes in use on the device after a launch, at most
     calls: list[str] = field(default_factory=list)      # the functions that are running, outermost first
-    versions: Counter[tuple[str, bool]] = field(default_factory=Counter)    # how often a version was taken, and not
+    versions: dict[tuple[str, bool], int] = field(default_factory=lambda: defaultdict(int))     # taken so often, or not
     conditions: dict[str, list[ir.Exp]] = field(default_factory=dict)   # of versions, each time that none went by them
 
 
@@ -128,8 +129,8 @@ class Host:
                  stats: Stats, perform: effects.Perform) -> None:
         self.program, self.device, self.limits, self.stats = program, device, limits, stats
         self.codes, self.known = translated.codes, translated.known
-        self.bases = translated.bases
-        self.tunables = {tunable.name: tunable.value for tunable in translated.tunables} | dict(limits.tuning)
+        self.bases, self.read = translated.bases, translated.read
+        self.translated = translated
         self.calls = RunningCalls(program, device.costs, limits.depth, stats.calls)
         self.perform_effect = perform
         self.deliver: Callable[[Array], Any] = device.download
@@ -142,6 +143,10 @@ class Host:
         self.kernel: Known | None = None        # that one
         self.deadline = deadline()
         self.native = device.native(self)       # calls functions in native code, if the device has that
+
+    @cached_property
+    def tunables(self) -> dict[str, int]:
+        return {tunable.name: tunable.value for tunable in self.translated.tunables} | dict(self.limits.tuning)
 
     @cached_property
     def functions(self) -> dict[str, ir.ScalarFunction]:
@@ -158,12 +163,12 @@ class Host:
             if self.native is not None:
                 given, held = held, []
                 results = self.native.call(self.codes[entry.function], given, ())
-                return from_names([self.download(value) for value in results], entry.result)
+                return self.read(iter([self.download(value) for value in results]))
             self.enter(self.codes[entry.function], held, (), ())
         finally:
             for argument in held:
                 self.unhold(argument)
-        return from_names([self.download(value) for value in self.run()], entry.result)
+        return self.read(iter([self.download(value) for value in self.run()]))
 
     def run(self) -> list[Held]:
         """Run instructions until the entry gives its results, which are still held."""
@@ -356,8 +361,13 @@ class Host:
             return
         if not self.failure_is_awaited() or self.device.failure() == NO_FAILURE:
             self.launched, self.kernel = origin, kernel
-        found = self.guarded(self.device.launch, origin, instruction.kernel, arguments, spare(instruction, arguments))
-        self.stats.peak = max(self.stats.peak, self.device.used())
+        try:
+            found = self.device.launch(instruction.kernel, arguments, spare(instruction, arguments))
+        except Exception as error:
+            self.stumble(error, origin)
+        used = self.device.used()
+        if used > self.stats.peak:
+            self.stats.peak = used
         self.assign(instruction.results, found, frame)
         for slot, value in zip(instruction.results, found, strict=True):
             if slot is not None and not isinstance(value, Array):
@@ -386,7 +396,7 @@ class Host:
             found: Held = direct(frame)
             return found
 
-        known = dict[tuple[str, int], Any]()    # what is read twice is asked for once
+        known: dict[tuple[str, int], Any] = {}  # what is read twice is asked for once
 
         def read(array: str, index: int) -> Any:
             held: Array = frame[instruction.names[array]]
@@ -459,34 +469,45 @@ class Host:
 
     def upload(self, value: Any, base: str) -> Any:
         """A scalar, or an array of elements of this type on the device, held once."""
-        if not isinstance(value, np.ndarray | OnDevice):
+        if not isinstance(value, ARRAYS):
             return value
-        array: Array = self.guarded(self.device.upload, (), base, value)
+        try:
+            array = self.device.upload(base, value)
+        except Exception as error:
+            self.stumble(error, ())
         array.uses += 1
         return array
 
     def download(self, value: Held) -> Any:
         if not isinstance(value, Array):
             return value
-        result = self.guarded(self.deliver, (), value)
+        try:
+            result = self.deliver(value)
+        except Exception as error:
+            self.stumble(error, ())
         self.unhold(value)
         return result
 
     # What can go wrong --------------------------------------------------------------------------
 
     def guarded(self, work: Callable[..., Any], origin: Origin, *arguments: Any) -> Any:
-        """work(*arguments), by the device. If it stumbles, an earlier failing check is the reason to report, if any."""
+        """work(*arguments), by the device."""
         try:
             return work(*arguments)
-        except OutOfMemory as full:
-            limit = full.limit if self.limits.memory is None else self.limits.memory
-            raise self.error(out_of_memory(full.wanted, full.used + self.limits.held, limit), origin,
-                             self.limits.hints.memory) from None
-        except (HostFailure, NessieError, RecursionError, KeyboardInterrupt):
-            raise
         except Exception as error:
-            self.check(origin)
-            raise InternalError(f"the device stumbled: {type(error).__name__}: {error}") from error
+            self.stumble(error, origin)
+
+    def stumble(self, error: Exception, origin: Origin) -> NoReturn:
+        """Raise what the device's error is to the user. An earlier failing check is the reason to report, if any."""
+        match error:
+            case OutOfMemory():
+                limit = error.limit if self.limits.memory is None else self.limits.memory
+                raise self.error(out_of_memory(error.wanted, error.used + self.limits.held, limit), origin,
+                                 self.limits.hints.memory) from None
+            case HostFailure() | NessieError() | RecursionError():
+                raise error
+        self.check(origin)
+        raise InternalError(f"the device stumbled: {type(error).__name__}: {error}") from error
 
     def look(self, origin: Origin) -> None:
         """The host is about to rely on what kernels computed. An interrupted kernel has computed nothing."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from nessie.base.records import dataclass
+from nessie.base.system.forking import cached_property
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.cudagen.host.device import MOST_ROUNDS, Array
 from nessie.lambda_cu.running.default_depths import MOST_CALLS, MOST_STACK
@@ -28,17 +29,17 @@ class HostLimits:
     tuning: Mapping[str, int] = field(default_factory=dict)
     only: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def on_device(self) -> int | None:
         """Bytes that the device may take."""
         return None if self.memory is None else max(0, self.memory - self.held)
 
-    @property
+    @cached_property
     def calls(self) -> int:
         """The depth to which scalar functions may call."""
         return min(self.depth or MOST_CALLS, MOST_ROUNDS)
 
-    @property
+    @cached_property
     def rounds(self) -> int:
         """The number of rounds of a loop whose bound is not known."""
         return min(self.calls * ROUNDS_A_CALL, MOST_ROUNDS)

@@ -26,6 +26,7 @@ from nessie.cudagen.host.device import Array, OutOfMemory
 
 SMALLEST = 256
 LARGE = 1 << 16                 # bytes of a result whose memory is worth having back
+HEAD = object.__basicsize__     # bytes
 
 _pools: WeakSet[Pooled] = WeakSet()
 
@@ -58,9 +59,13 @@ class Pooled:
 
     def take(self, base: str, length: int) -> Array:
         """An array of that many elements; what is in it is anything."""
-        size = size_class(length * DTYPES[base].itemsize)
+        return Array(base, length, self.take_block(size_class(length * DTYPES[base].itemsize)))
+
+    def take_block(self, size: int) -> Block:
+        """A block of this size class."""
         with self._lock:
-            self._take_back()
+            if self._returned:
+                self._take_back()
             waiting = self._blocks.get(size)
             if waiting:
                 self.kept -= size
@@ -69,11 +74,13 @@ class Pooled:
                 self._reserve(size)
                 block = self._fresh(size)
             self.used += size
-        return Array(base, length, block)
+        return block
 
     def give(self, array: Array) -> None:
         """Takes the array's memory back. Twice is harmless."""
         block: Block = array.buffer
+        if not block.size:
+            return
         with self._lock:
             if block.size:
                 self._keep(Block(block.address, block.storage, block.size))
@@ -191,8 +198,7 @@ def size_class(size: int) -> int:
 
 
 def address_of(storage: np.ndarray[Any, Any]) -> int:
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(storage.data))     # quicker, for what may be written
-    except TypeError:
-        address: int = storage.__array_interface__["data"][0]
-        return address
+    """Where the array's elements lie. NumPy's binary interface has that as an array's first word behind what all of
+    Python's objects begin with; NumPy's own attributes make an object each time."""
+    address: int = ctypes.c_size_t.from_address(id(storage) + HEAD).value
+    return address

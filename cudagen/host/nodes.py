@@ -40,7 +40,7 @@ from nessie.base.located import Located
 from nessie.base.records import dataclass
 from nessie.base.system.forking import cached_property
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import bases
+from nessie.lambda_cu.layout import Reader, bases, reader
 from nessie.lambda_cu.running.empty_kernels import EmptyRun
 from nessie.lambda_cu.scope import calls_in
 
@@ -198,6 +198,11 @@ class Program:
     def bases(self) -> tuple[tuple[str, ...], ...]:
         """The types of each argument's names, of arrays those of their elements."""
         return tuple([bases(layout) for layout in self.entry.arguments])
+
+    @cached_property
+    def read(self) -> Reader:
+        """What makes the result of what its names hold."""
+        return reader(self.entry.result)
 
 
 def operands_of(instruction: Instruction) -> tuple[Operand, ...]:

@@ -26,7 +26,7 @@ from nessie.base.system.deep import run_deep
 from nessie.base.values import DTYPES, Flat
 from nessie.cudagen.cpu.device import Cpu
 from nessie.cudagen.host.device import NO_FAILURE, Array, OutOfMemory
-from nessie.cudagen.host.memory import Memory, size_class
+from nessie.cudagen.host.memory import Memory, address_of, size_class
 from nessie.cudagen.kernels.scalar_functions import device_functions, tables_of
 from nessie.driver import compile_program
 from nessie.forms import TEXT
@@ -192,6 +192,14 @@ def test_chunks_without_elements_end_their_segments(lengths: list[int]) -> None:
 
 
 # Memory -----------------------------------------------------------------------------------------
+
+
+def test_addresses_are_those_that_numpy_tells() -> None:
+    array = np.arange(10.0)
+    fixed = array[::2]
+    fixed.flags.writeable = False
+    for one in (array, array[3:], fixed, array.reshape(2, 5)[1], np.zeros(0), np.arange(3, dtype=np.int8)[1:]):
+        assert address_of(one) == one.ctypes.data
 
 
 def test_memory_of_large_results_comes_back_with_the_last_view() -> None:
