@@ -8,13 +8,14 @@
   why   The machine stops where a run of the host level would have (nessie.cudagen.native.running), and has the same
         host to ask, so that errors and limits are the same. After an error everything is made anew.
 
-Only for programs without effects and calls of host functions, whose entry the device's machine has.
+Only for programs without effects, whose entry the device's machine has.
 """
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from nessie.cudagen.host.host import Host, Stats
 from nessie.cudagen.host.limits import HostLimits
 from nessie.cudagen.host.memory import Block, address_of
 from nessie.cudagen.native.machine import NAMES, at
-from nessie.cudagen.native.records import scalar
+from nessie.cudagen.native.records import reading
 from nessie.cudagen.native.words import CODE, FRAME, HANDLE, OTHERS, UNLIMITED
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import bases
@@ -51,11 +52,11 @@ class ArrayArgument:
         self.address = ctypes.addressof(self.handle)
 
     def put(self, caller: Caller, value: np.ndarray[Any, Any]) -> None:
-        storage = value if value.size else EMPTY
-        self.block.storage = storage
-        self.block.address = self.handle[0] = address_of(storage)
-        self.array.length = self.handle[1] = len(value)
-        self.handle[2] = UNLIMITED
+        block, handle, length = self.block, self.handle, len(value)
+        block.storage = storage = value if length else EMPTY
+        block.address = handle[0] = address_of(storage)
+        self.array.length = handle[1] = length
+        handle[2] = UNLIMITED
         caller.frame[self.place] = self.address
 
 
@@ -92,9 +93,12 @@ class Caller:
         self.host = Host(built.program, built.host, device, self.limits, Stats(), no_effects)
         self.run, self.machine = self.host.native, device.edition.machine
         self.room: Any = None
+        self.most = self.limits.on_device
         entry = built.program.entry
         self.code = device.edition.places[entry.function]
-        self.results = device.edition.results[entry.function]
+        self.takes: list[Callable[[int], Any]] = [
+            partial(self.machine.taken_out, base=type_.base) if isinstance(type_, ir.Array) else reading(type_)
+            for type_ in device.edition.results[entry.function]]
         self.start = device.edition.address(self.code.start + len(CODE))
         self.puts: list[Put] = []
         self.arrays: list[ArrayArgument] = []
@@ -110,12 +114,11 @@ class Caller:
         self.place_frame()
         self.machine.set("depth", 0)
         self.machine.set("waiting", 0)
-        self.machine.set("most_waiting", UNLIMITED)
         self.run.count_circles()
 
     def place_frame(self) -> None:
         """Find the first frame's words, in a room that may have moved."""
-        machine, count = self.machine, FIRST + max(len(self.puts), len(self.results))
+        machine, count = self.machine, FIRST + max(len(self.puts), len(self.takes))
         self.room, self.base = machine.room, machine.reset()
         self.frame, self.floats = at(self.base, count), (ctypes.c_double * count).from_address(self.base)
         self.frame[FRAME.index("code")] = self.device.edition.address(self.code.start)
@@ -132,8 +135,9 @@ class Caller:
             with interruptible(device.interrupt):
                 run.work()
             run.running = False
-            found = [machine.taken_out(word, type_.base) if isinstance(type_, ir.Array) else scalar(word, type_)
-                     for word, type_ in zip(self.frame[FIRST:], self.results)]
+            if machine.room is not self.room:           # deep recursion took more
+                self.place_frame()
+            found = [take(word) for take, word in zip(self.takes, self.frame[FIRST:])]
             self.end(found)
             return found
         except BaseException as error:
@@ -145,12 +149,11 @@ class Caller:
         device, host = self.device, self.host
         if memory != self.limits.memory:
             self.limits = host.limits = replace(self.limits, memory=memory)
-        device.memory.limit = self.limits.on_device
-        device.errors[:], device.interrupt_word[0] = self.fresh, 0
+            self.most = self.limits.on_device
+        device.memory.limit, device.errors[:], device.interrupt_word[0] = self.most, self.fresh, 0
         host.deadline, host.launched, host.kernel = deadline(), (), None
-        if self.machine.room is not self.room:
-            self.place_frame()
         device.edition.link()
+        self.run.limit_stack()
 
     def failed(self, error: BaseException) -> None:
         """After an error, which a Ctrl-C becomes, too."""
@@ -173,8 +176,9 @@ class Caller:
             argument.block.storage = EMPTY
         if self.host.calls.names:
             self.host.calls.names.clear()
-        if not self.keeps or sum([block.size for block in self.machine.blocks.values()]) > KEPT:
-            self.give_back()
+        blocks = self.machine.blocks
+        if blocks and (not self.keeps or sum([block.size for block in blocks.values()]) > KEPT):
+            self.machine.give_back()
 
     def give_back(self) -> None:
         """Give the machine's free blocks, which are all that it has between calls, to the device's memory."""

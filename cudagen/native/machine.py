@@ -24,6 +24,9 @@ RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 Words = Any                     # a ctypes array of c_int64
 NAMES = {name: number for number, name in enumerate(STATE)}
+FREE, DROPPED, BLOCKS = NAMES["handles"], NAMES["dropped"], NAMES["blocks"]
+USES, CLASS, KEY, NEXT = [HANDLE.index(name) for name in ("uses", "class", "key", "next")]
+handle_at = (ctypes.c_int64 * len(HANDLE)).from_address         # the words of the handle that lies there
 
 
 @lru_cache(maxsize=1)
@@ -110,9 +113,9 @@ class Machine:
 
     def more_memory(self, size: int) -> None:
         """A block of this size class, which may raise OutOfMemory."""
-        block: Block = self.memory.take("int", size // WORD).buffer
+        block = self.memory.take_block(size)
         self.blocks[block.address] = block
-        self.put_on_list(NAMES["blocks"] + class_of(block.size), block.address)
+        self.put_on_list(BLOCKS + class_of(block.size), block.address)
 
     def put_on_list(self, list_: int, address: int) -> None:
         at(address, 1)[0] = self.state[list_]
@@ -122,22 +125,23 @@ class Machine:
         made, size = words(HANDLES * len(HANDLE)), len(HANDLE) * WORD
         first = ctypes.addressof(made)
         following = range(first + size, first + HANDLES * size, size)
-        made[HANDLE.index("next")::len(HANDLE)] = [*following, self.get("handles")]
+        made[NEXT::len(HANDLE)] = [*following, self.state[FREE]]
         self.handles.append(made)
-        self.set("handles", first)
+        self.state[FREE] = first
 
     def recycle(self, handle: int) -> None:
-        at(handle, len(HANDLE))[HANDLE.index("next")] = self.get("handles")
-        self.set("handles", handle)
+        handle_at(handle)[NEXT] = self.state[FREE]
+        self.state[FREE] = handle
 
     def handle_of(self, array: Array, uses: int, ours: bool) -> int:
         """A handle of the array. `ours`: its block, which is the pool's, is the machine's from now on; else the array
         is held by its handle."""
-        if not self.get("handles"):
+        if not self.state[FREE]:
             self.more_handles()
-        handle, block = self.get("handles"), array.buffer
-        made = at(handle, len(HANDLE))
-        self.set("handles", made[HANDLE.index("next")])
+        handle: int = self.state[FREE]
+        block = array.buffer
+        made = handle_at(handle)
+        self.state[FREE] = made[NEXT]
         if ours:
             self.blocks[block.address] = block
             made[:] = [block.address, array.length, uses, class_of(block.size), 0, 0]
@@ -154,40 +158,40 @@ class Machine:
 
     def dropped(self) -> list[Array]:
         """The others' arrays that have been dropped since the last time."""
-        found, handle = [], self.get("dropped")
+        found, handle = [], self.state[DROPPED]
         while handle:
-            made = at(handle, len(HANDLE))
-            found.append(self.theirs.pop(made[HANDLE.index("key")]))
-            following = made[HANDLE.index("next")]
+            made = handle_at(handle)
+            found.append(self.theirs.pop(made[KEY]))
+            following = made[NEXT]
             self.recycle(handle)
             handle = following
-        self.set("dropped", 0)
+        self.state[DROPPED] = 0
         return found
 
     def seen(self, handle: int, base: str) -> Array:
         """The handle's array, to be looked at while nothing else happens."""
-        address, length, _, class_, key, _ = at(handle, len(HANDLE))
+        address, length, _, class_, key, _ = handle_at(handle)
         return self.theirs[key] if class_ == OTHERS else Array(base, length, self.blocks[address])
 
     def handed_over(self, handle: int, base: str) -> Array:
         """The handle's array, which is Python's from now on; the handle holds it."""
         array = self.seen(handle, base)
-        made = at(handle, len(HANDLE))
-        if made[HANDLE.index("class")] != OTHERS:
+        made = handle_at(handle)
+        if made[CLASS] != OTHERS:
             del self.blocks[array.buffer.address]
-            made[HANDLE.index("class")], made[HANDLE.index("key")] = OTHERS, self.keep(array)
+            made[CLASS], made[KEY] = OTHERS, self.keep(array)
         return array
 
     def taken_out(self, handle: int, base: str) -> Array:
         """The handle's array, held once more for the caller; the handle has one use less."""
-        made = at(handle, len(HANDLE))
+        made = handle_at(handle)
         address, length, uses, class_, _, _ = made
         if class_ != OTHERS and uses == 1:          # nothing else needs the handle
             self.recycle(handle)
             return Array(base, length, self.blocks.pop(address), 1)
         array = self.handed_over(handle, base)
-        made[HANDLE.index("uses")] -= 1
-        if made[HANDLE.index("uses")] == 0:
+        made[USES] -= 1
+        if made[USES] == 0:
             self.forget(handle)
         else:
             array.uses += 1
@@ -195,12 +199,12 @@ class Machine:
 
     def forget(self, handle: int) -> None:
         """The handle, of an array of the others', is free."""
-        del self.theirs[at(handle, len(HANDLE))[HANDLE.index("key")]]
+        del self.theirs[handle_at(handle)[KEY]]
         self.recycle(handle)
 
     def give_back(self) -> None:
         """Give the free blocks back to the device's memory."""
-        free, first = [], NAMES["blocks"]
+        free, first = [], BLOCKS
         for list_, address in enumerate(self.state[first:first + CLASSES], first):
             self.state[list_] = 0
             while address:
@@ -210,12 +214,12 @@ class Machine:
 
     def give_all_back(self) -> list[Array]:
         """After an error: all blocks go back to the device's memory. The others' arrays that were held."""
-        self.state[NAMES["blocks"]:NAMES["blocks"] + CLASSES] = [0] * CLASSES
+        self.state[BLOCKS:BLOCKS + CLASSES] = [0] * CLASSES
         self.memory.give_blocks(list(self.blocks.values()))
         self.blocks.clear()
         held = list(self.theirs.values())
         self.theirs.clear()
         self.handles.clear()
-        self.set("dropped", 0)
-        self.set("handles", 0)
+        self.state[DROPPED] = 0
+        self.state[FREE] = 0
         return held

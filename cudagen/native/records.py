@@ -88,12 +88,18 @@ def element_bits(value: Any, base: str) -> int:
 
 def scalar(word: int, type_: str) -> Any:
     """The scalar of a word."""
-    match wide(type_):
-        case "float":
-            return struct.unpack("<d", struct.pack("<q", word))[0]
-        case "bool":
-            return bool(word)
-        case "char":
-            return chr(word)
-    return word
+    return reading(type_)(word)
+
+
+def reading(type_: str) -> Callable[[int], Any]:
+    """What makes a scalar of a word."""
+    return SCALARS[wide(type_)]
+
+
+def float_of(word: int) -> float:
+    found: float = struct.unpack("<d", struct.pack("<q", word))[0]
+    return found
+
+
+SCALARS: dict[str, Callable[[int], Any]] = {"int": int, "float": float_of, "bool": bool, "char": chr}
 

@@ -27,9 +27,9 @@ from nessie.cudagen.host.translate import slot_types
 from nessie.cudagen.loops.plan import Phase, Plan
 from nessie.cudagen.native.functions import Known, Place, functions
 from nessie.cudagen.native.launches import Kernel, Surrounding
-from nessie.cudagen.native.machine import Machine, at, improve, machine, words
+from nessie.cudagen.native.machine import DROPPED, KEY, Machine, at, handle_at, improve, machine, words
 from nessie.cudagen.native.records import bits, scalar
-from nessie.cudagen.native.words import CODE, FRAME, HANDLE, LEAVES, UNLIMITED, WORD
+from nessie.cudagen.native.words import CODE, FRAME, LEAVES, UNLIMITED, WORD
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.running import default_depths
 from nessie.lambda_cu.running.empty_kernels import empty_run
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 POLLS = 256                     # polls between two looks at the clock
 LONG = 2.0                      # seconds of work for which the machine itself should be optimised
 WHY = {number: name for name, number in LEAVES.items()}
+DONE = LEAVES["done"]
 
 
 class Edition:
@@ -61,7 +62,9 @@ class Edition:
         self.results = {f.name: tuple([r.type for r in f.results]) for f in self.program.functions}
         around = Surrounding(ctypes.addressof(device.errors), ctypes.addressof(device.interrupt_word),
                              device.pool.threads)
-        known = Known(called_from(self.program.entry.function, device.built.host.functions), types, self.kernel,
+        codes = called_from(self.program.entry.function, device.built.host.functions)
+        self.calls = any([isinstance(i, Invoke) for code in codes.values() for i in code.instructions])
+        known = Known(codes, types, self.kernel,
                       {site.name: number for number, site in enumerate(self.program.sites)}, circles, device.offers,
                       around, tunables)
         records, self.places = functions(known, handlers)
@@ -181,15 +184,15 @@ class Run:
 
     def work(self) -> None:
         """Run until the function is done."""
-        machine, done = self.machine, LEAVES["done"]
+        machine, edition = self.machine, self.edition
         while True:
             began = perf_counter()
-            why = self.edition.step(machine.address)
-            self.edition.seconds += perf_counter() - began
-            if machine.get("dropped"):
+            why = edition.step(machine.address)
+            edition.seconds += perf_counter() - began
+            if machine.state[DROPPED]:
                 for array in machine.dropped():
                     self.host.unhold(array)
-            if why == done:
+            if why == DONE:
                 return
             self.leaves[WHY[why]]()
 
@@ -220,7 +223,7 @@ class Run:
             self.count_circles()
         else:
             for place in made:
-                held.append(machine.theirs[at(self.edition.words[place], len(HANDLE))[HANDLE.index("key")]])
+                held.append(machine.theirs[handle_at(self.edition.words[place])[KEY]])
                 machine.forget(self.edition.words[place])
             if machine.blocks:
                 machine.give_back()
@@ -306,6 +309,8 @@ class Run:
 
     def limit_stack(self) -> None:
         """So many bytes functions that wait may take, until the device has other memory."""
+        if not self.edition.calls:              # none ever waits
+            return
         limits = self.host.limits
         memory, used = limits.host_memory, limits.held
         if memory is None:

@@ -19,7 +19,7 @@ from weakref import WeakSet
 import numpy as np
 
 from nessie.api.lengths import check_result
-from nessie.api.plans import MOST, PATIENCE, Callers, Kinds, Names, Plan, Take, taking, taking_in_form
+from nessie.api.plans import MOST, PATIENCE, Callers, Kinds, Names, Plan, Take, always, taking, taking_in_form
 from nessie.api.values.results import check_leaves
 from nessie.api.values.sequences import check_offsets
 from nessie.api.values.taking import Taken
@@ -77,7 +77,8 @@ class Compiled:
     built: CpuProgram | GpuProgram | ir.Program
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
-    shallow: bool               # does a run take a stack of the usual size?
+    plain: bool                 # can machines of native code run it on a stack of the usual size?
+    shallow: bool               # does any run take a stack of the usual size?
     idle: list[Any] = field(default_factory=list)
     patience: int = PATIENCE
     callers: Callers | None = None
@@ -239,9 +240,11 @@ class Calls:
         built = cached_program(job, found.program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
-            return Compiled(found.function, built, lambda: None, True, False)
+            return Compiled(found.function, built, lambda: None, True, False, False)
         effects = any(isinstance(i, Perform) for code in built.host.functions for i in code.instructions)
-        return Compiled(found.function, built, lambda: target.device(built), effects, is_shallow(built))
+        plain = is_plain(built)
+        return Compiled(found.function, built, lambda: target.device(built), effects, plain,
+                        plain and not recurs(built))
 
     def target(self, name: str) -> Target:
         if name not in self.targets:
@@ -334,19 +337,21 @@ class Calls:
     def planned(self, found: Typed, compiled: Compiled, given: Sequence[Any], arguments: Sequence[Any], key: Key,
                 told: Told | None) -> Plan | None:
         """The plan of calls like this one, in which the values `given` became the program's `arguments`."""
-        order = [p.number for p in found.parameters if isinstance(p, Number)]
-        if compiled.alone or not compiled.shallow or len(order) < len(found.parameters):
+        if compiled.alone or not compiled.plain:
             return None
-        takes: list[Take] = []
-        for number, argument, type_ in zip(order, arguments, found.types, strict=True):
-            value = given[number]
-            take = taking_in_form(value, argument, layout_of_value(type_, argument)) \
-                if told is not None and isinstance(value, np.ndarray) else \
+        takes: list[tuple[int, Take]] = []
+        for parameter, argument, type_ in zip(found.parameters, arguments, found.types, strict=True):
+            layout = layout_of_value(type_, argument)
+            if not isinstance(parameter, Number):           # a variable's value, whatever is given
+                takes.append((0, partial(always, to_names(argument, layout))))
+                continue
+            value = given[parameter.number]
+            take = taking_in_form(value, argument, layout) if told is not None and isinstance(value, np.ndarray) else \
                 taking(value, argument, type_, self.session.environment.widths)
             if take is None:
                 return None
-            takes.append(take)
-        return Plan(found, order, takes, found.result, self.callers_of(compiled),
+            takes.append((parameter.number, take))
+        return Plan(found, takes, found.result, self.callers_of(compiled),
                     None if told is None else self.result_check(*key[:2], told, found.result))
 
     def result_check(self, function: str, asked: syntax.TypeExp | None, told: Told,
@@ -360,7 +365,7 @@ class Calls:
 
     def callers_when_often(self, compiled: Compiled) -> Callers | None:
         """The callers, from some call on, of what can have them; none where somebody watches or copies count."""
-        if compiled.alone or not compiled.shallow or self.limits.memory is not None or types_python():
+        if compiled.alone or not compiled.plain or self.limits.memory is not None or types_python():
             return None
         compiled.patience -= 1
         return self.callers_of(compiled) if compiled.patience < 0 else None
@@ -404,13 +409,17 @@ class Calls:
             check_offsets(offsets, length)
 
 
-def is_shallow(built: CpuProgram | GpuProgram) -> bool:
-    """Does the host level only launch kernels and compute a little? Then no function recurs, and Python's exceptions
-    reach whoever waits for the kernels."""
+def recurs(built: CpuProgram | GpuProgram) -> bool:
+    """Do functions of the host level call others? Else Python's exceptions reach whoever waits for the kernels."""
+    return any(isinstance(i, Invoke) for code in built.host.functions for i in code.instructions)
+
+
+def is_plain(built: CpuProgram | GpuProgram) -> bool:
+    """Does the host level only launch kernels, compute a little, and call its own functions?"""
     for code in built.host.functions:
         for instruction in code.instructions:
             match instruction:
-                case Perform() | Invoke():
+                case Perform():
                     return False
                 case Compute(value=value) if any(isinstance(e, ir.CallScalar) for e in subexpressions(value)) or \
                         depth(value) > SHALLOW:

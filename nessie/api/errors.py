@@ -32,6 +32,8 @@ class as_nessie_errors:             # in lower case, like other context managers
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
         match error:
+            case None:
+                return
             case Interrupted():
                 raise KeyboardInterrupt(str(error)) from None
             case NessieError():

@@ -25,7 +25,7 @@ from nessie.base.widths import Widths
 from nessie.cudagen.host.device import Array
 from nessie.cudagen.host.memory import Memory, view
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import from_names, to_names
+from nessie.lambda_cu.layout import reader, to_names
 
 if TYPE_CHECKING:
     from nessie.cudagen.native.calling import Caller
@@ -82,7 +82,7 @@ class Callers:
     take so many bytes; `memory` has the arrays."""
 
     def __init__(self, layout: ir.Layout, memory: Memory, make: Callable[[int], Caller]) -> None:
-        self.layout, self.memory, self.make = layout, memory, make
+        self.layout, self.memory, self.make, self.read = layout, memory, make, reader(layout)
         self.idle: list[Caller] = []
 
     def call(self, names: Names, memory: int) -> Names:
@@ -99,8 +99,8 @@ class Callers:
     def flat_result(self, names: Names) -> Any:
         """The flat result. What is not this call's own, such as a constant, is copied."""
         release = self.memory.release
-        return from_names([(release(held) if held.buffer.size else view(held).copy()) if isinstance(held, Array)
-                           else held for held in names], self.layout)
+        return self.read(iter([(release(held) if held.buffer.size else view(held).copy()) if isinstance(held, Array)
+                               else held for held in names]))
 
     def give_back(self) -> None:
         """Give the memory that no call uses to the device's memory."""
@@ -112,19 +112,19 @@ class Callers:
 
 
 class Plan:
-    """`found` is the function at its types, `callers` run it. `order`: the numbers of the arguments that the program
-    takes; `takes` makes their names' contents. `check` raises NessieError for a result that is not as long as its type
-    tells; None: it tells nothing."""
+    """`found` is the function at its types, `callers` run it. `takes`: for each argument of the program, the number of
+    the one given, and what makes its names' contents. `check` raises NessieError for a result that is not as long as
+    its type tells; None: it tells nothing."""
 
-    def __init__(self, found: Any, order: Sequence[int], takes: Sequence[Take], type_: Type, callers: Callers,
+    def __init__(self, found: Any, takes: Sequence[tuple[int, Take]], type_: Type, callers: Callers,
                  check: Callable[[Any], None] | None = None) -> None:
-        self.found, self.order, self.takes, self.callers, self.check = found, order, takes, callers, check
+        self.found, self.takes, self.callers, self.check = found, takes, callers, check
         self.result = self.result_for(callers.layout, type_) if check is None else None
 
     def names(self, given: Sequence[Any]) -> Names | None:
         """The contents of the names of the program's arguments; None: an argument is not what it seemed."""
         found: Names = []
-        for number, take in zip(self.order, self.takes):
+        for number, take in self.takes:
             part = take(given[number])
             if part is None:
                 return None
@@ -168,6 +168,10 @@ def taking_in_form(value: np.ndarray[Any, Any], argument: Any, layout: ir.Layout
         return None
     before, after = names[:places[0]], names[places[0] + 1:]
     return lambda array: [*before, array.reshape(-1), *after]
+
+
+def always(names: Names, _: Any) -> Names:
+    return names
 
 
 def character(given: str) -> Names | None:

@@ -169,7 +169,7 @@ class Program:
         value = plan.callers.flat_result(held)
         if plan.check is not None:
             plan.check(value)
-        return self._results([]).value(f"what {function} gives", value, plan.found.result)
+        return self._results([]).plain(value, plan.found.result)
 
     def _called(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str,
                 asked: syntax.TypeExp | None, told: Told, stay: bool) -> tuple[Any, Taken]:
@@ -181,7 +181,7 @@ class Program:
         if check := self._calls.result_check(function, asked, told, type_):
             check(result)
         shared = [*arguments.shared, *(array for value in variables for array in arrays(value))]
-        value = self._results(shared).value(f"what {function} gives", result, type_)
+        value = self._results(shared).plain(result, type_)
         for said in self._session.unmet_so_far():
             warnings.warn(said, stacklevel=4)       # where the user calls
         return as_awkward(value) if arguments.awkward else value, arguments

@@ -93,6 +93,6 @@ def can_show() -> bool:
 
 def types_python() -> bool:
     """Does somebody type Python: at its prompt, in a terminal that can show the line, or in a notebook?"""
-    if type(sys.stderr).__module__.startswith("ipykernel"):
+    if "ipykernel" in sys.modules and type(sys.stderr).__module__.startswith("ipykernel"):
         return True
-    return (hasattr(sys, "ps1") or bool(sys.flags.interactive)) and can_show()
+    return ("ps1" in vars(sys) or bool(sys.flags.interactive)) and can_show()

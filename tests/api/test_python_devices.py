@@ -225,7 +225,7 @@ def test_pending_work_is_waited_for(told: dict[str, Any], waited: list[set[int]]
     calls: list[Any] = []
     monkeypatch.setattr(Cudasim, "await_others", lambda self, streams: calls.append(streams))
     monkeypatch.setattr("nessie.cudagen.host.host.execute", lambda *_, **__: calls.append("run") or np.int64(0))
-    monkeypatch.setattr("nessie.api.values.results.Results.value", lambda self, what, value, type_: value)
+    monkeypatch.setattr("nessie.api.values.results.Results.plain", lambda self, value, type_: value)
     program().squares(OnGpu(np.arange(2.0), **told))
     assert calls == [*waited, "run"]
 

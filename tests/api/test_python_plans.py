@@ -1,6 +1,8 @@
 """Calls with arguments of the same kinds, so often that they have a plan: they give what the first ones gave."""
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from typing import Any
 
@@ -86,6 +88,24 @@ def test_results_are_the_callers(program: nessie.Program) -> None:
     assert program.small(1).tolist() == [1, 2, 3] and program.small(-1).tolist() == [-1]
     squares = program.squares(v)
     assert (program.squares(v + 1) == (v + 1) ** 2).all() and (squares == v * v).all()
+
+
+def test_variables(program: nessie.Program) -> None:
+    """What a program has computed once is given to each call, and stays as it is."""
+    program.define("""
+        steps = [1.5, 2.5];
+        pair = ([1, 2], t);
+        function scaled(v) = {x * steps[1] : x in v};
+        function kept(n) = if n > 0 then steps else [float(n)];
+        function told(n) = let (v, b) = pair in if b then (n, v) else (0, v);""")
+    assert often(program, "scaled", np.arange(3.0)).tolist() == [0.0, 2.5, 5.0]
+    kept = often(program, "kept", 1)
+    kept[0] = 9.0
+    assert program.kept(1).tolist() == [1.5, 2.5] == program.steps.tolist() and program.kept(-1).tolist() == [-1.0]
+    number, v = often(program, "told", 7)
+    assert number == 7 and v.tolist() == [1, 2]
+    program.define("steps = [0.0, 4.0];")
+    assert program.kept(1).tolist() == [0.0, 4.0]
 
 
 def test_nested_arguments(program: nessie.Program) -> None:
@@ -176,6 +196,69 @@ def test_failures_are_those_of_first_calls(program: nessie.Program) -> None:
     often(program, "half", 1)
     with pytest.raises(nessie.NessieError, match="beyond what a float holds"):
         program.half(10 ** 400)
+
+
+CALLING = """
+function halved(v, n) : ([float], int) -> [float] = if n == 0 then v else halved({x / 2.0 : x in v}, n - 1);
+function depth(v, n) : ([int], int) -> int = if n == 0 then sum(v) else depth({x + 1 : x in v}, n - 1) + 1;
+function sorted(v) : [int] -> [int] =
+    if #v < 2 then v
+    else let p = v[#v / 2] in sorted({x in v | x < p}) ++ {x in v | x == p} ++ sorted({x in v | x > p});
+function picked(v, n, i) : ([int], int, int) -> int = if n == 0 then v[i] else picked({x + n : x in v}, n - 1, i);
+function for_ever(v) : [int] -> [int] = if v[0] < 0 then v else for_ever({rem(x + 1, 100) : x in v});
+"""
+
+
+def test_functions_that_call_themselves() -> None:
+    program, v = nessie.compile(CALLING), np.arange(5)
+    assert often(program, "halved", v * 4.0, 2).tolist() == v.tolist()
+    assert program.halved(v * 4.0, 2000).tolist() == [0.0] * 5
+    assert program.halved(v * 4.0, 1).tolist() == [0, 2, 4, 6, 8]
+    assert often(program, "depth", v, 3) == 10 + 5 * 3 + 3
+    assert program.depth(v, 1500) == 10 + 5 * 1500 + 1500        # frames need more room
+    assert program.depth(v, 3) == 28
+    shuffled = np.random.default_rng(1).permutation(300)
+    assert often(program, "sorted", shuffled).tolist() == list(range(300))
+    assert program.sorted(shuffled[::-1].copy()).tolist() == list(range(300))
+
+
+def test_failures_of_functions_that_call_themselves() -> None:
+    fresh, program, v = nessie.compile(CALLING, depth=900), nessie.compile(CALLING, depth=900), np.arange(5)
+    often(program, "depth", v, 3)
+    with pytest.raises(nessie.NessieError, match="recursion") as first:
+        fresh.depth(v, 1000)
+    for _ in range(3):
+        with pytest.raises(nessie.NessieError) as later:
+            program.depth(v, 1000)
+        assert str(later.value) == str(first.value) and program.depth(v, 3) == 28
+    often(program, "picked", v, 3, 0)
+    with pytest.raises(nessie.NessieError) as first:
+        fresh.picked(v, 3, 9)
+    for _ in range(3):
+        with pytest.raises(nessie.NessieError) as later:
+            program.picked(v, 3, 9)
+        assert str(later.value) == str(first.value) and "called from here" in str(later.value)
+        assert program.picked(v, 3, 1) == 7
+
+
+def test_memory_of_functions_that_call_themselves() -> None:
+    program = nessie.compile(CALLING, memory=5_000_000)
+    often(program, "depth", np.arange(5), 3)
+    with pytest.raises(nessie.NessieError, match="memory"):
+        program.depth(np.arange(1_000_000), 50)
+    assert program.depth(np.arange(5), 3) == 28
+
+
+def test_an_endless_function_is_interrupted() -> None:
+    program = nessie.compile(CALLING)
+    often(program, "for_ever", np.array([-1, 2]))
+    for _ in range(2):
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt, match="function for_ever"):
+            program.for_ever(np.array([1, 2]))
+        timer.join()
+        assert program.for_ever(np.array([-1, 2])).tolist() == [-1, 2]
 
 
 def test_new_definitions_are_seen(program: nessie.Program) -> None:

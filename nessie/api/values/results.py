@@ -30,8 +30,10 @@ from nessie.base.types import (
     holds_function,
 )
 from nessie.base.values import Column, Computed, Flat, OnDevice
+from nessie.cudagen.host.memory import address_of
 
 Array = np.ndarray[Any, Any]
+Place = tuple[int, int]         # addresses: the first, and the one after the last
 
 
 class Results:
@@ -41,7 +43,7 @@ class Results:
     def __init__(self, content: ContentOf, classes: Callable[[str], Any], shared: Iterable[Array]) -> None:
         self.content, self.classes = content, classes
         self.written = [bounds(array) for array in shared if array.size]         # memory that the caller may write to
-        self.read: list[tuple[int, int]] = []                                   # memory that it may only read
+        self.read: list[Place] = []                                             # memory that it may only read
 
     def value(self, what: str, value: Any, type_: Type) -> Any:
         """Convert a flat value, which messages call `what`. Unsupported if it holds a function."""
@@ -70,10 +72,9 @@ class Results:
             case Base():
                 return self.array(column[:length], type_)
             case Pair():
-                return Tuples(*[self.column(c, t, length) for c, t in parts(column, type_)])
+                return made(Tuples, columns=self.columns(column, type_, length), make=None)
             case Data(name):
-                inside = parts(column, self.content(type_))
-                return Tuples(*[self.column(c, t, length) for c, t in inside], make=self.classes(name))
+                return made(Tuples, columns=self.columns(column, self.content(type_), length), make=self.classes(name))
             case Seq(element) if isinstance(column, Computed) and column.count == length and type_ != STRING:
                 content = self.column(column.content, element, values.length_of(column.content))
                 return made(Nested, starts=partial(read_only, column), content=content)
@@ -87,6 +88,9 @@ class Results:
                 return made(Nested, offsets=offsets, checked=offsets, content=content)
         raise TypeError(type_)
 
+    def columns(self, column: Column, type_: Type, length: int) -> tuple[Any, ...]:
+        return tuple([self.column(c, t, length) for c, t in parts(column, type_)])
+
     def array(self, array: Array | OnDevice, type_: Type) -> Any:
         if isinstance(array, OnDevice) and type_ != CHAR:
             return DeviceArray(array)
@@ -97,17 +101,20 @@ class Results:
         """The offsets as a read-only array, which parts of the result may share."""
         if isinstance(offsets, OnDevice):
             return DeviceArray(offsets)
-        offsets = offsets.copy() if overlaps(offsets, self.written) else offsets[:]
+        offsets = offsets.copy() if overlaps(bounds(offsets), self.written) else offsets[:]
         self.read.append(bounds(offsets))
         offsets.flags.writeable = False
         return offsets
 
     def own(self, array: Array) -> Array:
         """The array, or a copy if the caller already has its memory."""
-        if array.size:
-            if overlaps(array, self.written) or overlaps(array, self.read):
-                array = array.copy()
-            self.written.append(bounds(array))
+        if not array.size:
+            return array
+        place = bounds(array)
+        if overlaps(place, self.written) or overlaps(place, self.read):
+            array = array.copy()
+            place = bounds(array)
+        self.written.append(place)
         return array
 
 
@@ -140,16 +147,16 @@ def parts(value: Any, type_: Type) -> list[tuple[Any, Type]]:
     return [*found, (value, types[-1])]
 
 
-def overlaps(array: Array, taken: list[tuple[int, int]]) -> bool:
-    low, high = bounds(array)
-    return any(low < end and start < high for start, end in taken)
+def overlaps(place: Place, taken: list[Place]) -> bool:
+    low, high = place
+    return any([low < end and start < high for start, end in taken])
 
 
 def fetched(column: Column) -> Any:
     return DeviceArray(column).to_numpy() if isinstance(column, OnDevice) else column
 
 
-def bounds(array: Array) -> tuple[int, int]:
+def bounds(array: Array) -> Place:
     """The first address of a contiguous array, and the one after its end."""
-    start = array.__array_interface__["data"][0]
+    start = address_of(array)
     return start, start + array.nbytes
