@@ -71,8 +71,9 @@ class Array:
     def evaluate(self, target: str | None = None, float: Width = 64) -> Array:
         """Compute the array on a target, that of its device unless another is given, and keep its value. `float`: the
         bits of floats, 32 or 64, of what is computed for it."""
-        with as_nessie_errors():
-            running.evaluate([self._nessie_node], target, floats=float)
+        if self._nessie_node.operation is not None:
+            with as_nessie_errors():
+                running.evaluate([self._nessie_node], target, floats=float)
         return self
 
     def keep(self) -> Array:
@@ -86,7 +87,7 @@ class Array:
 
     def _fetched(self) -> Any:
         node = self.evaluate()._nessie_node
-        if values.is_of_others(node.value):         # Nessie reads its own
+        if node.device not in ("", devices.HOST) and values.is_of_others(node.value):   # Nessie reads its own
             node = self.map(lambda x: x).evaluate()._nessie_node
         return values.fetched(node)
 

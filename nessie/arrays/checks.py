@@ -22,8 +22,9 @@ _kinds: dict[Hashable, Kind] = {}
 
 def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
     """The shape of arrays side by side; one of fewer dimensions has the last ones."""
-    if len(of) == 1:
-        return of[0].shape
+    shapes = {node.shape for node in of} - {()}     # numbers lie everywhere
+    if len(shapes) < 2:
+        return shapes.pop() if shapes else ()
     shape = max([node.shape for node in of], key=len)
     for node in of:
         own = shape[len(shape) - len(node.shape):]

@@ -32,9 +32,9 @@ def device_of(order: Sequence[nodes.Step]) -> str:
     return found[0] if found else ""
 
 
-def target_of(order: Sequence[nodes.Step], asked: str | None) -> tuple[str, bool]:
-    """Return the target that computes the expression, and whether its results stay there."""
-    own = device_of(order) or HOST
+def target_of(device: str, asked: str | None) -> tuple[str, bool]:
+    """Return the target that computes an expression whose arrays lie there, and whether its results stay there."""
+    own = device or HOST
     if own != HOST and asked not in (None, own):
         raise NessieError(f"these arrays lie on {own}, and the target is {asked}",
                           hint=f"a.to_device({HOST!r}) takes them to the computer's memory")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import CodeType, TracebackType
 
 from nessie.arrays.bodies.source import place_in
@@ -74,9 +74,9 @@ def label_in_words(message: str, label: str) -> str:
 
 
 class told:                         # in lower case, like other context managers
-    """Tells errors of the body in Python's words, at the places to which theirs have `moved`."""
+    """Tells errors of the body in Python's words, at the places to which theirs have `moved` (None: nowhere)."""
 
-    def __init__(self, moved: Mapping[Span, Callable[[], Span | None]]) -> None:
+    def __init__(self, moved: Callable[[Span], Span | None]) -> None:
         self.moved = moved
 
     def __enter__(self) -> None: ...
@@ -84,6 +84,5 @@ class told:                         # in lower case, like other context managers
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
         if isinstance(error, NessieError):
-            error.places = tuple([((span in self.moved and self.moved[span]()) or span, label)
-                                  for span, label in error.places])
+            error.places = tuple([(self.moved(span) or span, label) for span, label in error.places])
             raise in_words(error) from error.__cause__

@@ -41,6 +41,9 @@ class Index(Operation):
     for anywhere."""
     device: str = ""
 
+    def key(self) -> Hashable:
+        return Index, self.device
+
 
 @dataclass(frozen=True, eq=False)
 class Mapped(Operation):
@@ -58,7 +61,7 @@ class Mapped(Operation):
         return self.body
 
     def key(self) -> Hashable:
-        return super().key(), self.body.whole_key, self.with_index
+        return Mapped, self.body.whole_key, self.with_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ class Stencil(Operation):
         return self.body
 
     def key(self) -> Hashable:
-        return super().key(), self.offsets, self.body.whole_key, self.apart, self.with_index
+        return Stencil, self.offsets, self.body.whole_key, self.apart, self.with_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,7 @@ class Swapped(Operation):
         return (self.of,)
 
     def key(self) -> Hashable:
-        return super().key(), self.at
+        return Swapped, self.at
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +138,7 @@ class Whole(Operation):
         return self.body
 
     def key(self) -> Hashable:
-        return super().key(), self.how, self.body and self.body.whole_key
+        return type(self), self.how, self.body and self.body.whole_key
 
 
 class Reduced(Whole):
@@ -196,23 +199,19 @@ class Step(NamedTuple):
 def in_order(results: Sequence[Node]) -> list[Step]:
     """Return all nodes that must be computed or given, each behind what it is computed from."""
     found: dict[Node, Step] = {}
-    read: dict[Node, Step] = {}
-    stack = list(reversed(results))
+    stack: list[Node | Step] = list(reversed(results))
     while stack:
-        node = stack[-1]
-        if node in found:
-            stack.pop()
-            continue
-        step = read.get(node)
-        if step is None:
-            operation = node.operation
+        item = stack.pop()
+        if isinstance(item, Step):              # what it is computed from has been found
+            found[item.node] = item
+        elif item not in found:
+            operation = item.operation
             if operation is None:
-                found[stack.pop()] = Step(node, None, ())
-                continue
-            step = read[node] = Step(node, operation, parts(operation))
-            stack += [part for part in reversed(step.parts) if part not in found]
-        else:
-            found[stack.pop()] = step
+                found[item] = Step(item, None, ())
+            else:
+                step = Step(item, operation, parts(operation))
+                stack.append(step)
+                stack += reversed(step.parts)
     return list(found.values())
 
 

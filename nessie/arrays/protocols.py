@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from nessie.api.errors import as_nessie_errors
 from nessie.arrays import recorded
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
 from nessie.arrays.errors import caller
-from nessie.arrays.operators import OF_ELEMENTS, OF_THREE
+from nessie.arrays.nodes import Node
+from nessie.arrays.operators import OF_ELEMENTS, OF_THREE, seen
 from nessie.base.source import NessieError
 
 OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
@@ -25,15 +27,18 @@ SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "inv
 
 def elementwise(function: str, operands: Sequence[Any]) -> Any:
     """Return the body of the operands' elements at the same place."""
-    from nessie.api.errors import as_nessie_errors
     from nessie.arrays.array import Array
+    return Array(element(function, operands))
+
+
+def element(function: str, operands: Sequence[Any]) -> Node:
+    """The same, as a node."""
     with as_nessie_errors():
-        body = see(OF_ELEMENTS[function])
-        body.caller = caller()
+        by = caller()
         try:
-            return Array(recorded.combined(function, operands, body, False))
+            return recorded.combined(function, operands, seen(function).called_by(by), False)
         except NessieError as error:
-            if place := body.caller.span:
+            if place := by.span:
                 error.places = ((place, ""),)
             raise
 
@@ -41,10 +46,12 @@ def elementwise(function: str, operands: Sequence[Any]) -> Any:
 def add_operators(kind: type) -> None:
     """Give the class Python's operators."""
     def binary(function: str, swapped: bool) -> Callable[[Any, Any], Any]:
-        return lambda self, other: elementwise(function, (other, self) if swapped else (self, other))
+        if swapped:
+            return lambda self, other: kind(element(function, (other, self)))
+        return lambda self, other: kind(element(function, (self, other)))
 
     def unary(function: str) -> Callable[[Any], Any]:
-        return lambda self: elementwise(function, (self,))
+        return lambda self: kind(element(function, (self,)))
     for method, function in OPERATORS.items():
         setattr(kind, f"__{method}__", binary(function, False))
         setattr(kind, f"__r{method}__", binary(function, True))
@@ -69,7 +76,6 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[st
         if method == "accumulate" and name == "add" and axis is not None:
             return array.cumsum(axis)
     if name == "matmul" and method == "__call__" and not asked:
-        from nessie.api.errors import as_nessie_errors
         from nessie.arrays.axes import product
         with as_nessie_errors():
             return product(*inputs)
@@ -130,7 +136,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 def of_function(function: Any, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
     """Return what a function of NumPy's is of arrays."""
-    from nessie.api.errors import as_nessie_errors
     with as_nessie_errors():
         if function in (np.dot, np.inner, np.vdot) and all([getattr(a, "ndim", 0) == 1 for a in arguments]):
             return dot(*arguments)

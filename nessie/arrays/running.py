@@ -2,7 +2,7 @@
 the code of its bodies, and kinds; neither lengths nor values from outside are part of it."""
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes
-from nessie.arrays.devices import HOST, left_on, target_of
+from nessie.arrays.devices import HOST, device_of, left_on, target_of
 from nessie.arrays.errors import told
 from nessie.arrays.values import narrowed, result
 from nessie.arrays.writing import ENTRY, Written, write
@@ -22,19 +22,25 @@ from nessie.syntax import nodes as syntax
 MOST = 1000                     # expressions that are kept
 DEEP = 200                      # nodes for which any thread's stack has room
 
+Take = Callable[[Sequence[nodes.Step]], Any]        # what a program takes of an expression's nodes
+
 
 @dataclass(frozen=True)
 class Compiled:
-    """An expression's program, and what it takes."""
+    """An expression's program, what it takes, and the `device` where its arrays lie, '' if it is of numbers alone."""
     program: Program
     written: Written
+    takes: list[Take]
+    device: str
+
+    def arguments(self, order: Sequence[nodes.Step]) -> list[Any]:
+        return [take(order) for take in self.takes]
 
 
 @dataclass
 class Counts:
-    """What has been compiled, and what was there already."""
+    """How much has been compiled."""
     compiled: int = 0
-    kept: int = 0
 
 
 COUNTS = Counts()
@@ -45,24 +51,31 @@ _lock = RLock()
 def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: bool = False, floats: int = 64) -> None:
     """Compute the values of these nodes, in one pass, on the device where they lie, or on a target. Results stay on a
     device where an argument lies, or if they are to `stay`. `floats`: their bits."""
-    asked = dict.fromkeys(results)
-    order = nodes.in_order(tuple(asked))
-    wanted = [step.node for step in order if step.operation is not None and step.node in asked]
-    if not wanted:
+    asked = dict.fromkeys([node for node in results if node.operation is not None])
+    if not asked:
         return
-    if settle(order, target, floats):
-        evaluate(results, target, stay, floats)
+    order = nodes.in_order(list(asked))
+    wanted = [node for node, operation, _ in order if operation is not None and node in asked]
+    if not wanted:                              # somebody else has computed them meanwhile
         return
-    target, stays = (target, True) if stay and target else target_of(order, target)
-
-    def computed() -> Any:
+    found = _kept.get((structure(order, wanted), floats))
+    if found is None:
+        if settle(order, target, floats):
+            evaluate(wanted, target, stay, floats)
+            return
         found = compiled(order, wanted, floats)
-        with told({span: partial(place_of, order[n]) for span, n in found.written.places.items()}):
-            return found.program._call(ENTRY, arguments(order, found.written), {}, target, stay=stays)
-    value = computed() if len(order) < DEEP else run_deep(computed)
-    for node, one in zip(wanted, value if len(wanted) > 1 else (value,), strict=True):
-        found = result(one, node.shape, node.kind)
-        node.became(found, left_on(found, node.shape, target if stays else HOST))
+    target, stays = (target, True) if stay and target else target_of(found.device, target)
+    value = computed(found, order, target, stays) if len(order) < DEEP else \
+        run_deep(partial(computed, found, order, target, stays))
+    for node, one in zip(wanted, value if len(wanted) > 1 else (value,)):
+        held = result(one, node.shape, node.kind)
+        node.became(held, left_on(held, node.shape, target if stays else HOST))
+
+
+def computed(found: Compiled, order: Sequence[nodes.Step], target: str, stays: bool) -> Any:
+    """Return what the program gives."""
+    with told(partial(place_of, found.written.places, order)):
+        return found.program._call(ENTRY, found.arguments(order), {}, target, stay=stays)
 
 
 def settle(order: Sequence[nodes.Step], target: str | None = None, floats: int = 64) -> bool:
@@ -75,9 +88,10 @@ def settle(order: Sequence[nodes.Step], target: str | None = None, floats: int =
     return bool(narrow)
 
 
-def place_of(step: nodes.Step) -> Span | None:
-    """Return where an operator stands."""
-    body = None if step.operation is None else step.operation.seen
+def place_of(places: Mapping[Span, int], order: Sequence[nodes.Step], span: Span) -> Span | None:
+    """Return where an operator stands here that stood there when the expression was written."""
+    operation = order[places[span]].operation if span in places else None
+    body = None if operation is None else operation.seen
     return None if body is None or body.caller is None else body.caller.span
 
 
@@ -85,7 +99,7 @@ def function_of(results: Sequence[nodes.Node], floats: int = 64) -> tuple[Any, l
     """Return the function of NESL that computes these nodes with floats of so many bits, and what it takes."""
     order = nodes.in_order(results)
     found = compiled(order, results, floats)
-    return found.program[ENTRY], arguments(order, found.written)
+    return found.program[ENTRY], found.arguments(order)
 
 
 def compiled(order: Sequence[nodes.Step], results: Sequence[nodes.Node], floats: int = 64) -> Compiled:
@@ -94,14 +108,14 @@ def compiled(order: Sequence[nodes.Step], results: Sequence[nodes.Node], floats:
     with _lock:
         found = _kept.get(key)
         if found is not None:
-            COUNTS.kept += 1
             return found
+        device = device_of(order)
         written = run_deep(lambda: write(order, results))
         program = program_of(lambda: written.forms, floats)
         COUNTS.compiled += 1
         while len(_kept) >= MOST:
             del _kept[next(iter(_kept))]
-        found = _kept[key] = Compiled(program, written)
+        found = _kept[key] = Compiled(program, written, [taking(*takes) for takes in written.takes], device)
         return found
 
 
@@ -114,29 +128,26 @@ def program_of(forms: Callable[[], Sequence[syntax.TopLevel]], floats: int = 64)
 
 
 def structure(order: Sequence[nodes.Step], results: Sequence[nodes.Node]) -> Hashable:
-    """Return what the program of an expression depends on. Of shapes, it is which are the same, not what they are."""
-    number = {step.node: n for n, step in enumerate(order)}
+    """Return what the computation of an expression depends on. Of shapes, it is which are the same, not what they
+    are."""
+    number: dict[nodes.Node, int] = {}
     shapes: dict[nodes.Shape, int] = {}
-    rows = [(len(step.node.shape), step.node.kind, step.operation and step.operation.key(),
-             shapes.setdefault(step.node.shape, len(shapes)),
-             *[number[part] for part in step.parts]) for step in order]
-    return tuple(rows), tuple([number[node] for node in results])
+    rows: list[Hashable] = []
+    for node, operation, parts in order:
+        number[node] = len(number)
+        shape = shapes.setdefault(node.shape, len(shapes))
+        rows.append((shape, node.kind, node.device) if operation is None else
+                    (shape, node.kind, operation.key(), *[number[part] for part in parts]))
+    return tuple(rows), tuple(map(len, shapes)), tuple([number[node] for node in results])
 
 
-def arguments(order: Sequence[nodes.Step], written: Written) -> list[Any]:
-    """Return what the program takes of the nodes and of what their bodies see."""
-    captured: dict[int, list[Any]] = {}
-
-    def argument(takes: tuple[Any, ...]) -> Any:
-        match takes:
-            case "leaf", number:
-                return order[number].node.value
-            case "length", number, dimension:
-                return order[number].node.shape[dimension]
-            case "seen", number, at:
-                if number not in captured:
-                    body = order[number].operation.seen
-                    captured[number] = [value for _, _, value in body.captured]
-                return captured[number][at]
-        raise TypeError(takes)
-    return [argument(takes) for takes in written.takes]
+def taking(what: str, number: int, at: int = 0) -> Take:
+    """Return what gets this of an expression's nodes (Written.takes)."""
+    match what:
+        case "leaf":
+            return lambda order: order[number].node.value
+        case "length":
+            return lambda order: order[number].node.shape[at]
+        case "seen":
+            return lambda order: order[number].operation.seen.captured[at][2]       # type: ignore[union-attr]
+    raise TypeError(what)

@@ -21,11 +21,7 @@ Array = np.ndarray[Any, Any]
 def leaf(value: Any, copy: bool) -> nodes.Node:
     """Return the node of a value: a number, NumPy's array of numbers or records, nested lists, nessie.Nested; an array
     on a GPU, which is not copied."""
-    if has_interface(value):
-        return on_gpu(value)
     match value:
-        case str() | bytes():
-            raise NessieError("a text is no array", hint="[ord(c) for c in text] has its characters' numbers")
         case bool() | np.bool_():
             return nodes.leaf((), BOOL, bool(value))
         case int() | np.integer():
@@ -34,6 +30,10 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
             return nodes.leaf((), INT, int(value))
         case float() | np.floating():
             return nodes.leaf((), FLOAT, float(value))
+        case str() | bytes():
+            raise NessieError("a text is no array", hint="[ord(c) for c in text] has its characters' numbers")
+        case _ if has_interface(value):
+            return on_gpu(value)
         case Nested():
             place = GPU if has_interface(value.content) else HOST
             return nodes.leaf((len(value),), Rows(kind_of_column(value.content)), value, place)

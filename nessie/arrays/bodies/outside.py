@@ -22,6 +22,8 @@ from nessie.base.system.forking import cached_property
 
 T = TypeVar("T")
 
+NUMBERS = (bool, int, float, np.generic)
+VALUES = (*NUMBERS, np.ndarray)
 MISSING = object()
 MOST = 2 ** 63 - 1
 BEYOND = "there are ints beyond 64 bits"
@@ -59,6 +61,12 @@ class Seen:
     def span(self, node: ast.AST) -> Span:
         """Return the place of a part of the function."""
         return self.place or self.written.span(node)
+
+    def called_by(self, caller: Any) -> Seen:
+        """Return the same function, which sees no values outside, as an operator that this caller has written."""
+        found: Seen = object.__new__(Seen)
+        vars(found).update(vars(self), caller=caller, whole_key=self.whole_key, captured=[], arrays=())
+        return found
 
     @cached_property
     def whole_key(self) -> Hashable:
@@ -222,7 +230,7 @@ def is_lazy(value: Any) -> bool:
 
 def is_value(value: Any) -> bool:
     """Is it a value that becomes a parameter?"""
-    return isinstance(value, bool | int | float | np.generic | np.ndarray) or is_lazy(value)
+    return isinstance(value, VALUES) or is_lazy(value)
 
 
 def kind_of(value: Any) -> Kind:

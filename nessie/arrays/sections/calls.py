@@ -16,10 +16,10 @@ from nessie.arrays import nodes, values
 from nessie.arrays.array import Array, Width, asarray
 from nessie.arrays.bodies.functions import MadeFunction
 from nessie.arrays.bodies.kinds import Grid, Items, Kind
-from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of, see, static
+from nessie.arrays.bodies.outside import NUMBERS, Seen, is_lazy, kind_of, see, static
 from nessie.arrays.bodies.trees import name, pattern, typed
 from nessie.arrays.checks import prepared
-from nessie.arrays.devices import HOST, left_on, target_of
+from nessie.arrays.devices import HOST, device_of, left_on, target_of
 from nessie.arrays.errors import told
 from nessie.arrays.operations import Offset, offsets_of
 from nessie.arrays.running import program_of
@@ -60,15 +60,15 @@ class HostSection:
         bound = self.signature.bind(*arguments, **named)     # raises Python's own error
         with as_nessie_errors():
             seen, arguments = self.given(bound)
-            given = [argument if isinstance(argument, bool | int | float | np.generic) else
-                     asarray(argument).evaluate() for argument in arguments]
+            given = [argument if isinstance(argument, NUMBERS) else asarray(argument).evaluate()
+                     for argument in arguments]
             kinds = tuple([grid_of(one) for one in given])
             compiled = self.compiled(seen, kinds)
             outside = [value for _, _, value in seen.captured]
             arrays = [one._nessie_node for one in (*given, *outside) if isinstance(one, Array)]
-            target, stays = target_of(nodes.in_order(arrays), target)
+            target, stays = target_of(device_of(nodes.in_order(arrays)), target)
             flat = [plain(one) for one in (*given, *outside)]
-            with told({}):
+            with told(lambda span: span):
                 value = compiled.program._call(ENTRY, flat, {}, target, stay=stays)
             return converted(value, compiled.function.gives, target if stays else HOST)
 
