@@ -14,7 +14,9 @@ import numpy as np
 from nessie.arrays import array as arrays
 from nessie.arrays import nodes, recorded, values
 from nessie.arrays.bodies.kinds import BOOL, Rows, is_number, shown
+from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import OF_SOME
+from nessie.arrays.errors import caller
 from nessie.base.source import NessieError
 
 ROWS: dict[str, Callable[[Any], Any]] = {
@@ -108,11 +110,18 @@ def product(x: Any, y: Any) -> arrays.Array:
         return product(transposed(b, [1, 0]), a)
     vector, columns = b, transposed(b, [1, 0]) if b.ndim == 2 else b
     if b.ndim == 1:
-        found = rows(a).map(lambda row: sum(x * y for x, y in zip(row, vector)))
+        found = of_rows(a, lambda row: sum(x * y for x, y in zip(row, vector)))
     else:
-        multiplied = rows(a).map(lambda row: [sum(x * y for x, y in zip(row, column)) for column in columns])
+        multiplied = of_rows(a, lambda row: [sum(x * y for x, y in zip(row, column)) for column in columns])
         found = grid(multiplied, [a.shape[0], b.shape[1]])
     return found.map(lambda x: x > 0) if both_bool(a, b) else found
+
+
+def of_rows(a: arrays.Array, function: Callable[[Any], Any]) -> arrays.Array:
+    """Return what the function makes of each row; its errors are told where the user's code has asked for it."""
+    body = see(function)
+    body.caller = caller()
+    return arrays.Array(recorded.combined("@", [rows(a)], body, False))
 
 
 def both_bool(a: arrays.Array, b: arrays.Array) -> bool:

@@ -29,14 +29,10 @@ def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
     for node in of:
         own = shape[len(shape) - len(node.shape):]
         if any([a is not None and b is not None and a != b for a, b in zip(own, node.shape)]):
-            told = " and ".join([shown_shape(one.shape) for one in of])
+            told = " and ".join([nodes.shown_shape(one.shape) for one in of])
             raise NessieError(f"{what} takes arrays of one shape, and these are of {told}")
         shape = (*shape[:len(shape) - len(own)], *[b if a is None else a for a, b in zip(own, node.shape)])
     return shape
-
-
-def shown_shape(shape: nodes.Shape) -> str:
-    return " × ".join(["?" if n is None else str(n) for n in shape]) or "one value"
 
 
 def one_dimension(what: str, node: nodes.Node) -> nodes.Node:

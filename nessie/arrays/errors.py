@@ -14,12 +14,13 @@ from nessie.arrays.bodies.source import place_in
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 
+UNEQUAL = "Length mismatch in an apply-to-each."
 WORDS = {
     "Divide by zero.": "Division by zero.",
     "Divide by zero in function MOD.": "Modulo by zero.",
     "Divide by zero in function REM.": "Modulo by zero.",
     "Sequence reference (a[i]) out of bounds.": "Index out of range.",
-    "Length mismatch in an apply-to-each.": "These sequences are of different lengths.",
+    UNEQUAL: "These sequences are of different lengths.",
     "The power must be nonnegative for ^ .": "An int to a negative power is no int.",
     "Sqrt of negative number.": "Square root of a negative number.",
     "Ln of negative number.": "Logarithm of a negative number."}

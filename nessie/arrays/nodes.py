@@ -13,6 +13,7 @@ import numpy as np
 
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, rows_of
 from nessie.arrays.bodies.outside import Seen
+from nessie.arrays.errors import Caller
 from nessie.base.records import dataclass
 
 Shape = tuple[int | None, ...]
@@ -31,6 +32,11 @@ class Operation:
         """The body, if there is one."""
         return None
 
+    @property
+    def caller(self) -> Caller | None:
+        """What has called the operation, if errors are told there: of an operator, or where arrays meet."""
+        return None if self.seen is None else self.seen.caller
+
     def key(self) -> Hashable:
         return type(self).__name__
 
@@ -47,10 +53,12 @@ class Index(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Mapped(Operation):
-    """The body of the elements at the same place, and of the place `with_index`."""
+    """The body of the elements at the same place, and of the place `with_index`. `met`: what has called it, if the
+    arrays' lengths are not known before they are computed."""
     of: tuple[Node, ...]
     body: Seen
     with_index: bool = False
+    met: Caller | None = None
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -59,6 +67,10 @@ class Mapped(Operation):
     @property
     def seen(self) -> Seen:
         return self.body
+
+    @property
+    def caller(self) -> Caller | None:
+        return self.met or super().caller
 
     def key(self) -> Hashable:
         return Mapped, self.body.whole_key, self.with_index
@@ -89,12 +101,17 @@ class Stencil(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Zipped(Operation):
-    """Tuples of the elements at the same place."""
+    """Tuples of the elements at the same place. `met` as of Mapped."""
     of: tuple[Node, ...]
+    met: Caller | None = None
 
     @property
     def inputs(self) -> tuple[Node, ...]:
         return self.of
+
+    @property
+    def caller(self) -> Caller | None:
+        return self.met
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +241,10 @@ def parts(operation: Operation) -> tuple[Node, ...]:
 def kind_of_value(node: Node) -> Kind:
     """Return the kind of the node's value: of several dimensions, rows of rows."""
     return rows_of(node.kind, len(node.shape))
+
+
+def shown_shape(shape: Shape) -> str:
+    return " × ".join(["?" if n is None else str(n) for n in shape]) or "one value"
 
 
 def columns(kind: Kind) -> list[str]:

@@ -95,10 +95,10 @@ def place(at: Sequence[syntax.Exp]) -> Made:
 
 
 def each(operands: Sequence[Operand], body: Callable[[list[Made], list[syntax.Exp]], syntax.Exp], fresh: Fresh,
-         with_index: bool = False, like: Held | None = None) -> syntax.Exp:
+         with_index: bool = False, like: Held | None = None, span: Span | None = None) -> syntax.Exp:
     """Return the body of the operands' elements at each place, and of the place's indices. An operand of fewer
     dimensions has the same elements for all places of the outer ones. The result has the lengths of `like`, if that is
-    given."""
+    given. Other lengths than the first operand's are an error at `span`."""
     first = [like] if like is not None and operands[0] != like else []
     walked = [*first, *operands]
     rank = max([operand.rank for operand in walked])
@@ -106,7 +106,7 @@ def each(operands: Sequence[Operand], body: Callable[[list[Made], list[syntax.Ex
     def of_operands(elements: list[Made], at: list[syntax.Exp]) -> syntax.Exp:
         return body(elements[len(first):], at)
     gone = [one for operand in walked for one in gone_through(operand)]
-    return Walk(rank, walked, of_operands, fresh, with_index).level(0, gone, [])
+    return Walk(rank, walked, of_operands, fresh, with_index, span).level(0, gone, [])
 
 
 def gone_through(operand: Operand) -> list[Gone]:
@@ -126,6 +126,7 @@ class Walk:
     body: Callable[[list[Made], list[syntax.Exp]], syntax.Exp]
     fresh: Fresh
     with_index: bool
+    span: Span | None
 
     def level(self, depth: int, gone: Sequence[Gone], at: list[syntax.Exp]) -> syntax.Exp:
         """One dimension, and those within it."""
@@ -152,7 +153,7 @@ class Walk:
             index = self.fresh("i")
             generators.append(syntax.Generator(syntax.NamePattern(index), below(self.length(depth, gone))))
         here = [*at, *([name(index)] if index else [])]
-        return syntax.Each(self.level(depth + 1, inner, here), tuple(generators), None)
+        return syntax.Each(self.level(depth + 1, inner, here), tuple(generators), None, span=self.span)
 
     def length(self, depth: int, gone: Sequence[Gone]) -> syntax.Exp:
         """The length of the first sequence that is gone through here."""
@@ -176,11 +177,11 @@ def element(operand: Operand, found: Iterator[syntax.Exp], at: list[syntax.Exp])
 
 
 def mapped(operands: Sequence[Operand], body: Body, with_index: bool, fresh: Fresh,
-           like: Held | None = None) -> syntax.Exp:
+           like: Held | None = None, span: Span | None = None) -> syntax.Exp:
     """Return what the body makes of the elements at each place, and of the place."""
     def at_place(elements: list[Made], at: list[syntax.Exp]) -> syntax.Exp:
         return body([*elements, place(at)] if with_index else elements).exp
-    return each(operands, at_place, fresh, with_index, like)
+    return each(operands, at_place, fresh, with_index, like, span)
 
 
 # Stencils ---------------------------------------------------------------------------------------

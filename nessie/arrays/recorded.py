@@ -10,7 +10,8 @@ from nessie.arrays import devices, nodes, operations, operators, values
 from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import KINDS, Seen, is_lazy, see
-from nessie.arrays.checks import fixed_kind, one_dimension, result_kind, same_shape, shown_shape, stencil_kind
+from nessie.arrays.checks import fixed_kind, one_dimension, result_kind, same_shape, stencil_kind
+from nessie.arrays.errors import Caller, caller
 from nessie.base.source import NessieError
 
 MOST_DIMENSIONS = 4
@@ -77,12 +78,17 @@ def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> 
     kinds = [node.kind for node in of]
     if with_index:
         kinds.append(operations.place_kind(len(shape)))
-    return nodes.Node(shape, result_kind(body, tuple(kinds)), nodes.Mapped(tuple(of), body, with_index))
+    return nodes.Node(shape, result_kind(body, tuple(kinds)), nodes.Mapped(tuple(of), body, with_index, met(of)))
 
 
 def zipped(arrays: Sequence[Any]) -> nodes.Node:
     of = [node_of(one) for one in arrays]
-    return nodes.Node(same_shape("zip", of), Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of)))
+    return nodes.Node(same_shape("zip", of), Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of), met(of)))
+
+
+def met(of: Sequence[nodes.Node]) -> Caller | None:
+    """Return what has let arrays meet that may turn out to be of different lengths."""
+    return caller() if len(of) > 1 and any([None in node.shape for node in of]) else None
 
 
 def named_reduction(node: nodes.Node, how: str) -> nodes.Node:
@@ -117,7 +123,7 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
     gives = stencil_kind(body, node.kind, tuple(found), apart, with_index)
     kind = joined(gives, other.kind)
     if other.shape:
-        raise NessieError(f"outside is one value, and this is {shown_shape(other.shape)} of them")
+        raise NessieError(f"outside is one value, and this is {nodes.shown_shape(other.shape)} of them")
     if kind is None:
         raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
                           (body.span(body.written.tree), ""))

@@ -11,11 +11,11 @@ from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes
 from nessie.arrays.devices import HOST, device_of, left_on, target_of
-from nessie.arrays.errors import told
+from nessie.arrays.errors import UNEQUAL, told
 from nessie.arrays.values import narrowed, result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
-from nessie.base.source import Span
+from nessie.base.source import NessieError, Span
 from nessie.base.system.deep import run_deep
 from nessie.syntax import nodes as syntax
 
@@ -65,17 +65,24 @@ def evaluate(results: Sequence[nodes.Node], target: str | None = None, stay: boo
             return
         found = compiled(order, wanted, floats)
     target, stays = (target, True) if stay and target else target_of(found.device, target)
-    value = computed(found, order, target, stays) if len(order) < DEEP else \
-        run_deep(partial(computed, found, order, target, stays))
+    value = computed(found, order, target, stays, floats) if len(order) < DEEP else \
+        run_deep(partial(computed, found, order, target, stays, floats))
     for node, one in zip(wanted, value if len(wanted) > 1 else (value,)):
         held = result(one, node.shape, node.kind)
         node.became(held, left_on(held, node.shape, target if stays else HOST))
 
 
-def computed(found: Compiled, order: Sequence[nodes.Step], target: str, stays: bool) -> Any:
+def computed(found: Compiled, order: Sequence[nodes.Step], target: str, stays: bool, floats: int) -> Any:
     """Return what the program gives."""
-    with told(partial(place_of, found.written.places, order)):
-        return found.program._call(ENTRY, found.arguments(order), {}, target, stay=stays)
+    places = found.written.places
+    with told(partial(place_of, places, order)):
+        try:
+            return found.program._call(ENTRY, found.arguments(order), {}, target, stay=stays)
+        except NessieError as error:
+            failed = order[places[error.span]].operation if error.span in places else None
+            if error.message == UNEQUAL and isinstance(failed, nodes.Mapped | nodes.Zipped) and failed.met:
+                tell_lengths(error, failed, target, floats)
+            raise
 
 
 def settle(order: Sequence[nodes.Step], target: str | None = None, floats: int = 64) -> bool:
@@ -89,10 +96,18 @@ def settle(order: Sequence[nodes.Step], target: str | None = None, floats: int =
 
 
 def place_of(places: Mapping[Span, int], order: Sequence[nodes.Step], span: Span) -> Span | None:
-    """Return where an operator stands here that stood there when the expression was written."""
+    """Return where an operator stands here, or where arrays meet, that stood there when the expression was written."""
     operation = order[places[span]].operation if span in places else None
-    body = None if operation is None else operation.seen
-    return None if body is None or body.caller is None else body.caller.span
+    return operation.caller.span if operation is not None and operation.caller is not None else None
+
+
+def tell_lengths(error: NessieError, operation: nodes.Operation, target: str, floats: int) -> None:
+    """Let the error say the lengths of the arrays that meet here. They are computed again for it."""
+    evaluate(operation.inputs, target, floats=floats)
+    shapes = [node.shape for node in operation.inputs if node.shape]
+    what = "lengths" if {len(shape) for shape in shapes} == {1} else "shapes"
+    (place, _), *others = error.places
+    error.places = (place, f"the {what} are {' and '.join(map(nodes.shown_shape, shapes))}"), *others
 
 
 def function_of(results: Sequence[nodes.Node], floats: int = 64) -> tuple[Any, list[Any]]:

@@ -75,7 +75,7 @@ class Writer:
     def walked(self, node: nodes.Node) -> syntax.Exp:
         """The elements as they are, in an array of the lengths that all of this shape have."""
         return operations.each([self.operand(node)], lambda elements, at: elements[0].exp, self.fresh,
-                               like=self.like.get(node.shape))
+                               like=self.like.get(node.shape), span=self.meeting([node]))
 
     def step(self, step: nodes.Step) -> None:
         """Bind the node, if it is not made where it is used."""
@@ -92,7 +92,7 @@ class Writer:
         match operation:
             case nodes.Mapped(of=of, body=body, with_index=with_index):
                 return operations.mapped([self.operand(one) for one in of], self.body(body), with_index, self.fresh,
-                                         self.like.get(node.shape))
+                                         self.like.get(node.shape), self.meeting([node, *of]))
             case nodes.Swapped(of=of, at=at):
                 return operations.swapped(self.bound(of), at, self.fresh)
             case nodes.Stencil():
@@ -128,7 +128,7 @@ class Writer:
 
     def stencil(self, node: nodes.Node, operation: nodes.Stencil) -> syntax.Exp:
         of = self.operation(operation.of)
-        zipped = isinstance(of, nodes.Zipped) and operation.of not in self.held
+        zipped = isinstance(of, nodes.Zipped) and operation.of not in self.held and of.met is None
         parts = [self.bound(part) for part in (of.inputs if of is not None and zipped else [operation.of])]
         outside = self.made(operation.outside)
         assert outside is not None
@@ -187,6 +187,18 @@ class Writer:
         return bound
 
     # Bodies -------------------------------------------------------------------------------------
+
+    def meeting(self, of: Sequence[nodes.Node]) -> Span | None:
+        """Where arrays meet that may be of different lengths: in the first of these nodes in which some do, or in what
+        is zipped there."""
+        for node in of:
+            operation = self.operation(node)
+            if isinstance(operation, nodes.Mapped | nodes.Zipped) and operation.met and (place := operation.met.span):
+                self.places[place] = self.number[node]
+                return place
+            if isinstance(operation, nodes.Zipped) and node not in self.held and (found := self.meeting(operation.of)):
+                return found
+        return None
 
     def body(self, body: Seen) -> Body:
         """What the body makes of values: a call of its function."""
