@@ -12,7 +12,7 @@ from types import CodeType, TracebackType
 
 from nessie.arrays.bodies.source import place_in
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError, Span
+from nessie.base.source import NessieError, Source, Span
 
 UNEQUAL = "Length mismatch in an apply-to-each."
 WORDS = {
@@ -43,6 +43,11 @@ class Caller:
     def span(self) -> Span | None:
         """Where that is written, if the text is known."""
         return place_in(self.code, self.instruction)
+
+
+def nowhere(number: int) -> Span:
+    """Return what a program has for a place that is not known; another for each number."""
+    return Span(Source("", ""), number, number)
 
 
 def caller() -> Caller:
@@ -85,5 +90,12 @@ class told:                         # in lower case, like other context managers
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
         if isinstance(error, NessieError):
-            error.places = tuple([(self.moved(span) or span, label) for span, label in error.places])
-            raise in_words(error) from error.__cause__
+            raise in_words(self.placed(error)) from error.__cause__
+
+    def placed(self, error: NessieError) -> NessieError:
+        """The error at the places of now. Of what has no text, none is told; its label is part of the message."""
+        places = [(self.moved(span), label) for span, label in error.places]
+        if places and places[0][0] is None and (label := label_in_words(error.message, places[0][1])):
+            error.message = f"{WORDS.get(error.message, error.message).removesuffix('.')}: {label}."
+        error.places = tuple([(span, label) for span, label in places if span is not None])
+        return error

@@ -97,7 +97,9 @@ def settle(order: Sequence[nodes.Step], target: str | None = None, floats: int =
 
 def place_of(places: Mapping[Span, int], order: Sequence[nodes.Step], span: Span) -> Span | None:
     """Return where an operator stands here, or where arrays meet, that stood there when the expression was written."""
-    operation = order[places[span]].operation if span in places else None
+    if span not in places:
+        return span
+    operation = order[places[span]].operation
     return operation.caller.span if operation is not None and operation.caller is not None else None
 
 

@@ -14,6 +14,7 @@ from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
 from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name, pattern, together, typed
+from nessie.arrays.errors import Caller, nowhere
 from nessie.arrays.operations import Held, Offset, Operand, Places, Together
 from nessie.base.records import dataclass
 from nessie.base.source import Span
@@ -193,12 +194,17 @@ class Writer:
         is zipped there."""
         for node in of:
             operation = self.operation(node)
-            if isinstance(operation, nodes.Mapped | nodes.Zipped) and operation.met and (place := operation.met.span):
-                self.places[place] = self.number[node]
-                return place
+            if isinstance(operation, nodes.Mapped | nodes.Zipped) and operation.met is not None:
+                return self.place_of(node, operation.met)
             if isinstance(operation, nodes.Zipped) and node not in self.held and (found := self.meeting(operation.of)):
                 return found
         return None
+
+    def place_of(self, node: nodes.Node, caller: Caller) -> Span:
+        """Where the node's operation has been called."""
+        place = caller.span or nowhere(self.number[node])
+        self.places[place] = self.number[node]
+        return place
 
     def body(self, body: Seen) -> Body:
         """What the body makes of values: a call of its function."""
@@ -209,9 +215,8 @@ class Writer:
 
     def capture(self, node: nodes.Node, body: Seen | None) -> None:
         """Let the body know what it sees outside: arrays of the graph, and parameters; an operator, its place."""
-        if body is not None and body.caller is not None and (place := body.caller.span):
-            body.place = place
-            self.places[place] = self.number[node]
+        if body is not None and body.caller is not None:
+            body.place = self.place_of(node, body.caller)
         for at, (seen, text, value) in enumerate(body.captured if body is not None else ()):
             if is_lazy(value):
                 made = self.bound(value._nessie_node).whole

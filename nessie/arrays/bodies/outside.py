@@ -78,7 +78,8 @@ class Seen:
         if self in numbers:
             return numbers[self]
         numbers[self] = len(numbers)
-        return self.function.__code__, len(self.parameters), tuple([
+        code = self.function.__code__               # one of another file may be equal
+        return code, code.co_filename, len(self.parameters), tuple([
             (name, key_of(value, numbers)) for name, value in (*self.outer.items(), *self.values)])
 
     def functions(self) -> list[Seen]:

@@ -110,33 +110,49 @@ def root(node: ast.AST) -> str:
 
 def written(function: FunctionType) -> Written:
     """Return the function as it is written; raise NessieError where its text cannot be found."""
-    return written_code(function.__code__, function.__name__)
+    code = function.__code__
+    return written_code(code, code.co_filename, function.__name__)
 
 
 @lru_cache(maxsize=1000)
-def written_code(code: CodeType, name: str) -> Written:
-    lines = linecache.getlines(code.co_filename)
+def written_code(code: CodeType, file: str, name: str) -> Written:
+    """Codes of two files may be equal, so the file is a parameter."""
+    lines = lines_of(code)
     if not lines:
-        raise NessieError(f"the text of {called(name)} is not known: it was made in {code.co_filename}",
-                          hint="write it in a file, or in a cell of a notebook")
+        raise without_text(file, name)
     text = "".join(lines)
     found = [tree for tree in functions_of(text) if is_of(tree, code, name)]
     if len(found) > 1:
         found = [tree for tree in found if holds_all(tree, code)] or found
         found = found[:1] if len({ast.dump(tree) for tree in found}) == 1 else found
+    if not found and file.startswith("<"):          # another text of this name is known
+        raise without_text(file, name)
     if len(found) != 1:
         what = "is not where its code says; has the file changed?" if not found else \
             "cannot be told from another on its line: write them on lines of their own"
         raise NessieError(f"{called(name)} {what}")
     if not any([same_code(other, code) for other in codes_of(text)]):
-        raise NessieError(f"{called(name)} is not what {shown_path(code.co_filename)} says: the file has changed since "
+        raise NessieError(f"{called(name)} is not what {shown_path(file)} says: the file has changed since "
                           "it was loaded", hint="load it again")
-    return Written(found[0], Source(shown_path(code.co_filename), text), starts_of(lines))
+    return Written(found[0], Source(shown_path(file), text), starts_of(lines))
+
+
+def without_text(file: str, name: str) -> NessieError:
+    return NessieError(f"the text of {called(name)} is not known: it was made in {file}",
+                       hint="write it in a file, or in a cell of a notebook; from 3.13 on, Python also keeps what is "
+                            "typed at its prompt or behind -c")
+
+
+def lines_of(code: CodeType) -> list[str]:
+    """Return the lines of the file, or of what was typed, in which the code is; none if Python has not kept them."""
+    lines = linecache.getlines(code.co_filename)
+    typed = getattr(linecache, "_getlines_from_code", None)         # from 3.14 on, these are kept by their code
+    return lines or (typed(code) if typed is not None else [])
 
 
 def place_in(code: CodeType, instruction: int) -> Span | None:
     """Return where an instruction of the code is written; None if that is not known."""
-    lines = linecache.getlines(code.co_filename)
+    lines = lines_of(code)
     places: Iterable[tuple[int | None, ...]] = getattr(code, "co_positions", tuple)()
     found = next(islice(places, instruction // 2, None), None)
     if found is None:               # Python before 3.11 knows lines

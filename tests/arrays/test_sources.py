@@ -1,0 +1,105 @@
+"""Where Python keeps the text of what is typed, bodies typed there work; elsewhere they are refused, and say why."""
+from __future__ import annotations
+
+import linecache
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paths import ROOT
+
+import nessie
+
+TYPED = """
+factor = 3
+def divided(x):
+    return 6 // (x - factor)
+results = [a.map(lambda x: x * factor).tolist(), a.combine(a, lambda x, y: x - y).tolist()]
+"""
+WITHOUT_TEXT = "the text of the lambda is not known: it was made in"
+
+
+def typed(text: str, file: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"a": nessie.array([1, 2, 3])}
+    exec(compile(text, file, "exec"), names)
+    return names
+
+
+def kept_by_name(monkeypatch: pytest.MonkeyPatch, text: str, file: str) -> None:
+    """What Python 3.13 and notebooks do."""
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(True), file))
+
+
+def kept_by_code(monkeypatch: pytest.MonkeyPatch, text: str, file: str) -> None:
+    """What Python 3.14 does."""
+    monkeypatch.setattr(linecache, "_getlines_from_code",
+                        lambda code: text.splitlines(True) if code.co_filename == file else [], raising=False)
+
+
+@pytest.mark.parametrize("keeps", [kept_by_name, kept_by_code])
+def test_what_is_typed_works_where_python_keeps_it(monkeypatch: pytest.MonkeyPatch, keeps: Callable[..., None]) -> None:
+    file = f"<typed {keeps.__name__}>"
+    keeps(monkeypatch, TYPED, file)
+    names = typed(TYPED, file)
+    assert names["results"] == [[3, 6, 9], [0, 0, 0]]
+    with pytest.raises(nessie.NessieError, match="Division by zero") as failed:
+        names["a"].map(names["divided"]).evaluate()
+    span = failed.value.span
+    assert span is not None and span.source.name == file
+    assert span.source.text[span.start:span.end] == "6 // (x - factor)"
+
+
+def test_what_nobody_keeps_is_refused() -> None:
+    with pytest.raises(nessie.NessieError, match=WITHOUT_TEXT) as failed:
+        typed("a.map(lambda x: x + 1)", "<nothing>")
+    assert "from 3.13 on, Python also keeps what is typed" in failed.value.hint
+
+
+def test_another_text_of_the_same_name_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is executed has the name of what stands behind -c."""
+    kept_by_name(monkeypatch, "import nessie\nexec(...)\n", "<string>")
+    with pytest.raises(nessie.NessieError, match=WITHOUT_TEXT):
+        typed("a.map(lambda x: x + 1)", "<string>")
+
+
+@pytest.mark.parametrize("given", [["-c", TYPED], ["-"]])
+def test_the_command_line_of_this_python(given: list[str]) -> None:
+    """Behind -c from 3.13 on; what comes by a pipe is not kept."""
+    text = "import nessie\na = nessie.array([1, 2, 3])\n" + TYPED + "print(results)\n"
+    words = [text if word is TYPED else word for word in given]
+    run = subprocess.run([sys.executable, *words], input=text, text=True, capture_output=True, encoding="utf-8",
+                         env={**os.environ, "PYTHONPATH": str(ROOT)})
+    if given[0] == "-c" and sys.version_info >= (3, 13):
+        assert run.stdout == "[[3, 6, 9], [0, 0, 0]]\n", run.stderr
+    else:
+        assert WITHOUT_TEXT in run.stderr and run.returncode == 1
+
+
+def test_files_of_one_text_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one.py", "two.py"):
+        text = "def inverse(x):\n    return 10 // x\n"
+        Path(name).write_text(text)
+        names = typed(text, str(tmp_path / name))
+        with pytest.raises(nessie.NessieError) as failed:
+            nessie.array([0]).map(names["inverse"]).evaluate()
+        assert failed.value.span is not None and failed.value.span.source.name == name
+
+
+def test_an_operator_whose_caller_has_no_text() -> None:
+    """Its error tells no place, be it compiled for a caller with a text or without; that of others is theirs."""
+    for _ in range(2):
+        a, some = nessie.array([3, 4]), nessie.array([1, 2]).select(lambda x: x > 1)
+        with pytest.raises(nessie.NessieError, match=r"Division by zero: at element 0: 3 / 0\.$") as failed:
+            eval("a // 0").evaluate()
+        assert failed.value.places == ()
+        with pytest.raises(nessie.NessieError, match="different lengths: the lengths are 2 and 1") as failed:
+            eval("a + some", {"a": a, "some": some}).evaluate()
+        assert failed.value.places == ()
+        with pytest.raises(nessie.NessieError, match=r"Division by zero\.") as failed:
+            (a // 0).evaluate()
+        assert failed.value.places[0][1] == "at element 0: 3 / 0"
