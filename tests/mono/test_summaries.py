@@ -58,6 +58,7 @@ CASES: dict[str, tuple[str, str, str, str, dict[str, str]]] = {
         "k b m", "m", "go(k - 1, m[1], m <- [(0, b)])", "new, b m.e", {"m.e": "m.e b", "b": "m.e b"}),
     "rows of two matrices": ("k m n", "m", "go(k - 1, m <- [(0, n[0])], n <- [(0, m[0])])", "new, m.e n.e",
                              {"m.e": "m.e n.e", "n.e": "n.e m.e"}),
+    "without rows, which are none of the caller's": ("k m", "m", "go(k - 1, [] [int])", "new, new", {}),
     "rows made anew": ("k m b", "m", "go(k - 1, m <- [(0, {x + s : x in b})], m[1])", "new, new", {}),
 }
 
@@ -102,6 +103,20 @@ def test_functions_that_call_each_other_have_no_pools() -> None:
     assert not any(summary.pools for summary in summaries(program.mono.functions).values())
     for executor in EXECUTORS:
         assert outcome(program, executor, (7, [1, 2])) == 2
+
+
+WITHOUT_ROWS = """
+    function none(m, i, n) : ([[int]], int, int) -> [[int]] = if i < n then none([] [int], i + 1, n) else m;
+    function some(k, m, v, i, n) : (int, [[int]], [int], int, int) -> ([[int]], [int]) =
+      if k == 0 then (m, [] int) else if i < n then some(1, [] [int], v, i + 1, n) else ([] [int], v);
+    function twice(m, i) : ([[int]], int) -> [[int]] = if i > 4 then m else twice(twice([] [int], i + 2), i + 1);
+    function main(m, n) : ([[int]], int) -> ([[int]], ([[int]], [int]), [[[int]]]) =
+      (none(m, 0, n), some(n, m, [n], 0, 2), {none(m, i, n) ++ twice(m, 3 + i) : i in [0:3]});"""
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_recursions_on_no_rows(n: int) -> None:
+    compare(WITHOUT_ROWS, ([[1, 2], [3]], n), EXECUTORS[1:])
 
 
 # Random recursions ------------------------------------------------------------------------------

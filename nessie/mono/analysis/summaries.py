@@ -98,6 +98,8 @@ def calls_in(function: str, known: Mapping[str, Summary], poolable: frozenset[Pa
             if itself and passed_on(path, summary.pools):
                 return frozenset([path])
             found = sources_at(arguments, path)
+            if not found:               # an empty literal is passed with a payload of its own
+                return frozenset([FRESH])
             return found if len(found) < 2 or (itself and path in poolable) else found | {FRESH}
         return instantiate(summary.result, sources)
     return result
