@@ -10,7 +10,7 @@ from nessie.api.values.device import DeviceArray, has_interface
 from nessie.api.values.sequences import Nested, Tuples, on_host
 from nessie.arrays import nodes
 from nessie.arrays.bodies import outside
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, Union
 from nessie.arrays.bodies.outside import KINDS, Seen, describe
 from nessie.arrays.devices import GPU, HOST
 from nessie.base.source import NessieError
@@ -215,7 +215,7 @@ def parts(value: Any, items: Sequence[Kind]) -> list[Any]:
     """Return the parts of a tuple as NESL has it, in which the parts of a last tuple lie side by side."""
     if len(items) == 1:
         return [value]
-    last = value[len(items) - 1:] if isinstance(items[-1], Items) else value[len(items) - 1]
+    last = value[len(items) - 1:] if isinstance(items[-1], Items | Union) else value[len(items) - 1]
     return [*value[:len(items) - 1], last]
 
 

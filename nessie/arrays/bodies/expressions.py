@@ -21,7 +21,8 @@ from nessie.base.source import NessieError, Span
 from nessie.syntax import nodes as syntax
 
 if TYPE_CHECKING:
-    from nessie.arrays.bodies.functions import Module
+    from nessie.arrays.bodies.functions import MadeFunction, Module
+    from nessie.arrays.bodies.statements import Statements
 
 ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 OF_BITS: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
@@ -95,6 +96,25 @@ class Expressions:
     def of_sequences(self, node: ast.Call, function: Any, env: Env) -> Made | None:
         raise NotImplementedError
 
+    # What host sections do in their own way (nessie.arrays.sections.unions) -------------------------
+
+    def join(self, a: Kind, b: Kind) -> Kind | None:
+        """The kind of what is of one on one path and of the other on another; None if there is none."""
+        return joined(a, b)
+
+    @property
+    def translator(self) -> type[Statements] | None:
+        """Who translates the functions that are called here, if that is not the module's own."""
+        return None
+
+    def sides(self, node: ast.AST, makes: Sequence[Callable[[], Made]]) -> list[Made]:
+        """What the sides of a branch make."""
+        return attempts(makes)
+
+    def lazily(self, node: ast.expr, env: Env) -> Made:
+        """The value of what is not always computed."""
+        return self.value(node, env)
+
     # Places and refusals ----------------------------------------------------------------------
 
     def span(self, node: ast.AST) -> Span:
@@ -131,8 +151,8 @@ class Expressions:
                 return self.comparison(node, env)
             case ast.IfExp(test, body, orelse):
                 true, false = self.where(test, env)
-                return self.one_of(node, lambda: self.truth(test, env), lambda: self.value(body, true),
-                                   lambda: self.value(orelse, false))
+                return self.one_of(node, lambda: self.truth(test, env), lambda: self.lazily(body, true),
+                                   lambda: self.lazily(orelse, false))
             case ast.BinOp(left, op, right):
                 return self.arithmetic(node, op, self.value(left, env), self.value(right, env))
             case ast.Subscript(inner, index):
@@ -297,7 +317,7 @@ class Expressions:
         envs = [env]
         for part in parts[:-1]:
             envs.append(self.where(part, envs[-1])[0 if all_ else 1])
-        result, *others = attempts([partial(self.value, part, known) for part, known in
+        result, *others = attempts([partial(self.lazily, part, known) for part, known in
                                     zip(reversed(parts), reversed(envs))])
         for part, made in zip(reversed(parts[:-1]), others):
             if made.kind == result.kind == BOOL:
@@ -314,11 +334,11 @@ class Expressions:
                orelse: Callable[[], Made]) -> Made:
         """A conditional of what is translated here."""
         condition, *_ = attempts([test, lambda: syntax.Bool(True)])
-        first, second = attempts([then, orelse])
+        first, second = self.sides(node, [then, orelse])
         return self.conditional(node, condition, first, second)
 
     def conditional(self, node: ast.AST, test: syntax.Exp, then: Made, orelse: Made) -> Made:
-        kind = joined(then.kind, orelse.kind)
+        kind = self.join(then.kind, orelse.kind)
         if kind is None:
             self.refuse(node, f"one branch is {shown(then.kind)}, the other {shown(orelse.kind)}")
         return Made(syntax.If(test, become(then, kind, self.fresh), become(orelse, kind, self.fresh),
@@ -497,9 +517,14 @@ class Expressions:
     def call_of_body(self, node: ast.Call, function: Seen, env: Env) -> Made:
         """A call of another Python function."""
         given = self.arguments(node, function, env)
-        made = self.module.function(function, tuple([one.kind for one in given]), lambda error: self.told(error, node))
+        made = self.function_of(function, given, node)
         arguments = [become(one, kind, self.fresh) for one, kind in zip(given, made.takes, strict=True)]
         return Made(made.called(arguments, self.span(node)), made.gives)
+
+    def function_of(self, function: Seen, given: list[Made], node: ast.AST) -> MadeFunction:
+        """Another Python function at the kinds of these arguments."""
+        return self.module.function(function, tuple([one.kind for one in given]), lambda error: self.told(error, node),
+                                    self.translator)
 
     def arguments(self, node: ast.Call, function: Seen, env: Env) -> list[Made]:
         """The arguments of a call of a Python function, in the order of its parameters."""

@@ -6,11 +6,11 @@ names: nothing else about a value from outside is in the code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from nessie.arrays.bodies.expressions import Env
-from nessie.arrays.bodies.kinds import Kind, Unknown, joined, shown
+from nessie.arrays.bodies.kinds import Kind, Unknown, shown
 from nessie.arrays.bodies.outside import Seen
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Fresh, Made, name, pattern, together, typed
@@ -34,9 +34,13 @@ class MadeFunction:
         return syntax.Apply(name(self.name), together([*arguments, *map(name, self.passed)]), span=span)
 
 
+Edition = tuple[Seen, tuple[Kind, ...], type[Statements]]       # a function at kinds, and who translates it
+
+
 class Module:
     """The functions of one program. `captured` has what comes from outside, by the function and the text that see
-    it; `translator` translates a function's statements. `offsets`: what stencils see outside, and where."""
+    it; `translator` translates a function's statements. `offsets`: what stencils see outside, and where.
+    `units`: what is translated on several paths (nessie.arrays.sections.unions), each time with why it is refused."""
 
     def __init__(self, translator: type[Statements] = Statements) -> None:
         self.translator = translator
@@ -44,9 +48,10 @@ class Module:
         self.functions: list[syntax.FunctionDef] = []
         self.captured: dict[tuple[Seen, str], Made] = {}
         self.offsets: list[tuple[Seen, ast.expr, list[tuple[int, ...]]]] = []
-        self.made: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction] = {}
-        self.working: dict[tuple[Seen, tuple[Kind, ...]], MadeFunction | None] = {}    # None: what it gives is unknown
-        self.recursive: set[tuple[Seen, tuple[Kind, ...]]] = set()
+        self.made: dict[Edition, MadeFunction] = {}
+        self.working: dict[Edition, MadeFunction | None] = {}       # None: what it gives is unknown
+        self.recursive: set[Edition] = set()
+        self.units: list[tuple[Hashable, NessieError | None]] = []
 
     def capture(self, function: Seen, text: str, made: Made) -> None:
         """Let a value from outside be known by this expression, a name, wherever the function is called."""
@@ -57,21 +62,31 @@ class Module:
         found = [self.captured[seen, text] for seen, text, _ in function.captured]
         return {made.exp.name: made.kind for made in found if isinstance(made.exp, syntax.Name)}
 
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> tuple[int, int, int]:
         """What there is now, for `forget`."""
-        return len(self.functions), len(self.made)
+        return len(self.functions), len(self.units), len(self.made)
 
-    def forget(self, mark: tuple[int, int]) -> None:
+    def forget(self, mark: tuple[int, int, int]) -> None:
         """Drop what was made since the mark."""
-        functions, made = mark
+        functions, units, made = mark
         del self.functions[functions:]
+        del self.units[units:]
         for key in list(self.made)[made:]:
             del self.made[key]
 
+    def settle(self) -> None:
+        """Refuse what no path can do."""
+        good = {unit for unit, error in self.units if error is None}
+        for unit, error in self.units:
+            if error is not None and unit not in good:
+                raise error
+
     def function(self, function: Seen, kinds: tuple[Kind, ...],
-                 told: Callable[[NessieError], NessieError] = lambda error: error) -> MadeFunction:
-        """Return the function at these kinds of its arguments. `told` makes the error of its body the caller's."""
-        key = function, kinds
+                 told: Callable[[NessieError], NessieError] = lambda error: error,
+                 translator: type[Statements] | None = None) -> MadeFunction:
+        """Return the function at these kinds of its arguments. `told` makes the error of its body the caller's;
+        `translator` translates it instead of the module's own."""
+        key = function, kinds, translator or self.translator
         if key in self.made:
             return self.made[key]
         if key in self.working:
@@ -89,14 +104,14 @@ class Module:
                 f"the function takes {', '.join(wanted) or 'nothing'}, and is called with {len(kinds)} "
                 f"argument{'s' * (len(kinds) != 1)}", (function.span(function.written.tree), "")))
         try:
-            self.made[key] = self.of_kinds(function, kinds)
+            self.made[key] = self.of_kinds(*key)
         except NessieError as error:
             raise told(error) from None
         return self.made[key]
 
-    def of_kinds(self, function: Seen, kinds: tuple[Kind, ...]) -> MadeFunction:
+    def of_kinds(self, function: Seen, kinds: tuple[Kind, ...], translator: type[Statements]) -> MadeFunction:
         """Translate the function. Where it calls itself, its other paths say first what it gives."""
-        key = function, kinds
+        key = function, kinds, translator
         called, place = self.fresh(function.name), function.span(function.written.tree)
         passed = self.passed(function)
         gives: Kind | None = None
@@ -106,8 +121,9 @@ class Module:
             parameters = [self.fresh(parameter) for parameter in function.parameters]
             env: Env = {parameter: Made(name(n), kind)
                         for parameter, n, kind in zip(function.parameters, parameters, kinds)}
+            translate = translator(self, function)
             try:
-                made = self.translator(self, function).body(env)
+                made = translate.body(env)
             except Unknown as unknown:
                 if unknown.of != key:
                     raise
@@ -117,7 +133,7 @@ class Module:
             if made.kind == gives or key not in self.recursive:
                 break
             self.forget(kept)
-            before, gives = gives or made.kind, joined(made.kind, gives or made.kind)
+            before, gives = gives or made.kind, translate.join(made.kind, gives or made.kind)
             if gives is None:
                 raise NessieError(f"the function gives {shown(made.kind)} here and {shown(before)} there", (place, ""))
         else:

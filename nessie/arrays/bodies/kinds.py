@@ -18,6 +18,11 @@ class Items:
 
 
 @dataclass(frozen=True)
+class Ends(Items):
+    """What the side of a branch has set, side by side: each of them has a kind of its own."""
+
+
+@dataclass(frozen=True)
 class Rows:
     """A sequence of elements of one kind."""
     element: Kind
@@ -35,7 +40,18 @@ class Grid:
         return rows_of(self.element, self.rank)
 
 
-Kind = str | Items | Rows | Grid
+@dataclass(frozen=True)
+class Union:
+    """A value in a host section that is of one of these kinds; which, only the run knows."""
+    kinds: tuple[Kind, ...]
+
+    @property
+    def columns(self) -> Items:
+        """What it is in NESL: the number of its kind, and a value of each, of which that one counts."""
+        return Items((INT, *self.kinds))
+
+
+Kind = str | Items | Rows | Grid | Union
 
 
 def rows_of(kind: Kind, rank: int) -> Kind:
@@ -76,6 +92,37 @@ def joined(a: Kind, b: Kind) -> Kind | None:
     return None
 
 
+def united(a: Kind, b: Kind) -> Kind:
+    """Return the kind that both are in a host section: what is not one kind is of several."""
+    if isinstance(a, Ends) and isinstance(b, Ends):
+        return Ends(tuple([united(x, y) for x, y in zip(a.items, b.items)]))
+    found = list(a.kinds if isinstance(a, Union) else [a])
+    for kind in b.kinds if isinstance(b, Union) else [b]:
+        both = [merged(one, kind) for one in found]
+        at = next((k for k, one in enumerate(both) if one is not None), None)
+        if at is None:
+            found.append(kind)
+        else:
+            found[at] = both[at] or kind
+    return found[0] if len(found) == 1 else Union(tuple(found))
+
+
+def merged(a: Kind, b: Kind) -> Kind | None:
+    """Return the kind that both become in a host section: ints become floats, and truth values stay what they are."""
+    if a == b:
+        return a
+    match a, b:
+        case str(), str():
+            return None if BOOL in (a, b) else FLOAT
+        case Items(xs), Items(ys) if len(xs) == len(ys):
+            return None if None in [merged(x, y) for x, y in zip(xs, ys)] else joined(a, b)
+        case Rows(x), Rows(y):
+            return None if merged(x, y) is None else joined(a, b)
+        case Grid(x, n), Grid(y, m) if n == m:
+            return None if merged(x, y) is None else joined(a, b)
+    return None
+
+
 def shown(kind: Kind) -> str:
     """Return the kind as messages call it."""
     match kind:
@@ -85,4 +132,6 @@ def shown(kind: Kind) -> str:
             return f"a sequence of {shown(element)}"
         case Grid(element, rank):
             return f"an array of {shown(element)}{f' of {rank} dimensions' if rank > 1 else ''}"
+        case Union(kinds):
+            return " or ".join(map(shown, kinds))
     return kind

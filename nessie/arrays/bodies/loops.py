@@ -15,7 +15,7 @@ from dataclasses import field
 
 from nessie.arrays.bodies.expressions import Env, Unset, Unsure, Value, Window
 from nessie.arrays.bodies.iterations import constant_int
-from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, Unknown, joined, shown
+from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, Unknown, shown
 from nessie.arrays.bodies.outside import static
 from nessie.arrays.bodies.sequences import Sequences
 from nessie.arrays.bodies.source import names_set
@@ -75,6 +75,14 @@ class Loops(Sequences):
 
     def branch(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:
         raise NotImplementedError           # nessie.arrays.bodies.statements
+
+    def apart(self, node: ast.AST, what: str, env: Env, then: After) -> Made:
+        """What follows, where names may be of several kinds: in host sections (nessie.arrays.sections.unions)."""
+        return then(env)
+
+    def within_loop(self, node: ast.AST, gives: Kind, make: Callable[[], Made]) -> Made:
+        """What a loop's body makes."""
+        return make()
 
     def counted(self, node: ast.For, env: Env, then: After, loop: Loop | None) -> Made:
         """A for loop over a range, over a sequence, or over zip or enumerate of sequences."""
@@ -185,7 +193,10 @@ class Loops(Sequences):
         own_flags = {DONE, BROKEN, *[n for n in kinds if surely and n.startswith(HAS) and n not in state]}
         behind |= gathered({n: Made(name(ended[n]), kind) for n, kind in kinds.items()
                             if n not in own_flags and n not in steps})
-        rest = self.otherwise(node, orelse, name(ended[BROKEN]), behind, then, loop) if orelse else then(behind)
+
+        def follows(env: Env) -> Made:
+            return self.otherwise(node, orelse, name(ended[BROKEN]), env, then, loop) if orelse else then(env)
+        rest = self.apart(node, "behind", behind, follows)
         if result:
             given = self.returned(Made(name(ended[RESULT]), result[0]), env, loop)
             rest = self.conditional(node, name(ended[DONE]), given, rest)
@@ -237,7 +248,7 @@ class Loops(Sequences):
         reached: list[dict[str, Kind]] = []
         before = dict(kinds)
         returning = bool(result)            # from the second time on
-        gives: Kind = Items(tuple(before.values()))
+        gives: Kind = Items((*before.values(), *result))
 
         def state(env: Env, more: dict[str, syntax.Exp]) -> list[syntax.Exp]:
             found = spread(env)
@@ -245,7 +256,7 @@ class Loops(Sequences):
             values = []
             for n, kind in before.items():
                 made = found.get(n, Made(syntax.Bool(True), BOOL)) if n.startswith(HAS) else found[n]
-                values.append(more.get(n) or (become(made, kind, self.fresh) if joined(made.kind, kind) == kind
+                values.append(more.get(n) or (become(made, kind, self.fresh) if self.join(kind, made.kind) == kind
                                               else made.exp))
             return [*values, *([more.get(RESULT) or name(parameters[RESULT])] if returning else [])]
 
@@ -263,7 +274,7 @@ class Loops(Sequences):
             return end({**env, BROKEN: Made(syntax.Bool(True), BOOL)} if loop.has_else else env)
 
         def returned(made: Made, env: Env) -> Made:
-            kind = joined(result[0], made.kind) if result else made.kind
+            kind = self.join(result[0], made.kind) if result else made.kind
             if kind is None:
                 self.refuse(node, f"one return gives {shown(made.kind)}, another {shown(result[0])}")
             result[:] = [kind]
@@ -271,16 +282,21 @@ class Loops(Sequences):
                 return Made(together(state(env, {})), gives)
             return Made(together(state(env, {DONE: syntax.Bool(True), RESULT: become(made, kind, self.fresh)})), gives)
         outer, self.return_from_loop = self.return_from_loop, returned
-        test: syntax.Exp = syntax.Bool(True)
-        made = end(inner)
+
+        def one_round(env: Env) -> Made:
+            test: syntax.Exp = syntax.Bool(True)
+            made = end(env)
+            try:
+                test = loop.test(env)
+                made = self.within_loop(node, gives, lambda: self.statements(
+                    loop.body, loop.begin(env), again, Loop(again, broken)))
+            except Unknown as unknown:          # this is translated again; what is known goes on
+                loop.unknown = unknown
+            return Made(syntax.If(test, made.exp, end(env).exp, span=self.span(node)), gives)
         try:
-            test = loop.test(inner)
-            made = self.statements(loop.body, loop.begin(inner), again, Loop(again, broken))
-        except Unknown as unknown:          # this is translated again; what is known goes on
-            loop.unknown = unknown
+            full = self.apart(node, "round", inner, one_round).exp
         finally:
             self.return_from_loop = outer
-        full = syntax.If(test, made.exp, end(inner).exp, span=self.span(node))
         for n in sorted(loop.kept - before.keys()):
             if set_to := [found[n] for found in reached if n in found]:
                 kinds |= {n: self.joined_kinds(node, n, set_to), HAS + n: BOOL}
@@ -304,7 +320,7 @@ class Loops(Sequences):
     def joined_kinds(self, node: ast.stmt, of: str, kinds: Sequence[Kind]) -> Kind:
         result = kinds[0]
         for kind in kinds[1:]:
-            both = joined(result, kind)
+            both = self.join(result, kind)
             if both is None:
                 self.refuse(node, f"{of} is {shown(result)} here and {shown(kind)} there")
             result = both

@@ -253,7 +253,7 @@ class Sequences(Iterations):
         found = static(self.function, function)
         if not isinstance(found, Seen):
             self.refuse(function, "a lambda, or a function from outside, is due here")
-        made = self.module.function(found, tuple([one.kind for one in given]), lambda error: self.told(error, function))
+        made = self.function_of(found, given, function)
         return Made(made.called([become(one, kind, self.fresh) for one, kind in zip(given, made.takes)],
                                 self.span(function)), made.gives)
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from nessie.arrays.bodies.expressions import Env, attempts
-from nessie.arrays.bodies.kinds import BOOL, Items
+from nessie.arrays.bodies.kinds import BOOL, Ends, Items, Kind
 from nessie.arrays.bodies.loops import After, Loop, Loops, gathered, leaves, name_in, set_in, spread
-from nessie.arrays.bodies.trees import Made, become, let, name
+from nessie.arrays.bodies.trees import Made, become, let, name, together
 from nessie.syntax import nodes as syntax
 
 
@@ -60,8 +60,7 @@ class Statements(Loops):
             case ast.AugAssign(target=ast.Name(id=changed) as target, op=op, value=value) if changed in env:
                 old = ast.copy_location(ast.Name(changed, ast.Load()), target)
                 shape = ast.copy_location(ast.BinOp(old, op, value), first)
-                new = self.arithmetic(shape, op, self.value(old, env), self.value(value, env))
-                return self.assigned_to(first.target, new, env, then)
+                return self.assigned_to(first.target, self.value(shape, env), env, then)
             case ast.If():
                 return self.branch(first, env, loop, then)
             case ast.For():
@@ -120,17 +119,23 @@ class Statements(Loops):
 
         def given(env: Env) -> Made:
             found = spread(env)
-            return self.items([found.get(n, Made(syntax.Bool(True), BOOL)) for n in names])
+            ends = [found.get(n, Made(syntax.Bool(True), BOOL)) for n in names]
+            return Made(together([end.exp for end in ends]), Ends(tuple([end.kind for end in ends])))
         kept = {n: value for n, value in env.items() if n not in changed}
         test, *_ = attempts([lambda: self.truth(node.test, env), lambda: syntax.Bool(True)])
-        ends = attempts([partial(self.statements, side, known, given, loop)
-                         for side, known in ((node.body, true), (node.orelse, false))])
-        kinds = [self.joined_kinds(node, n, [end.kind.items[k] for end in ends])
+        ends = self.sides(node, [partial(self.statements, side, known, given, loop)
+                                 for side, known in ((node.body, true), (node.orelse, false))])
+        kinds = [self.joined_kinds(node, n, [end.kind.items[k] for end in ends])        # type: ignore[union-attr]
                  for k, n in enumerate(names)]
+        self.look_at(node, kinds)
         first, second = [become(end, Items(tuple(kinds)), self.fresh) for end in ends]
         bound = [self.fresh(n) for n in names]
         behind = then({**kept, **gathered({n: Made(name(b), kind) for n, b, kind in zip(names, bound, kinds)})})
         return Made(let(bound, syntax.If(test, first, second, span=self.span(node)), behind.exp), behind.kind)
+
+
+    def look_at(self, node: ast.If, kinds: Sequence[Kind]) -> None:
+        """Look at the kinds of what a branch has set."""
 
 
 def is_docstring(statement: ast.stmt) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Items, Kind, Rows
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Items, Kind, Rows, Union, merged
 from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.base.source import Span
@@ -108,6 +108,16 @@ def become(made: Made, kind: Kind, fresh: Fresh) -> syntax.Exp:
     if made.kind == kind:
         return made.exp
     match made.kind, kind:
+        case Union(kinds), Union():
+            tag, names = fresh("kind"), [fresh("one") for _ in kinds]
+            first, *others = [become(Made(name(n), one), kind, fresh) for n, one in zip(names, kinds)]
+            for k, other in enumerate(others, 1):
+                first = syntax.If(binary("==", name(tag), number(k)), other, first)
+            return let([tag, *names], made.exp, first)
+        case have, Union(kinds):
+            at = next(k for k, one in enumerate(kinds) if merged(one, have) == one)
+            return together([number(at), *[become(made, one, fresh) if k == at else zero(one)
+                                           for k, one in enumerate(kinds)]])
         case str(), str():
             return number_as(made, kind)
         case Items(have), Items(want):
@@ -144,6 +154,8 @@ def zero(kind: Kind) -> syntax.Exp:
             return syntax.Empty(type_of(element))
         case Grid():
             return zero(kind.rows)
+        case Union():
+            return zero(kind.columns)
     return syntax.Bool(False) if kind == BOOL else syntax.Number(0.0 if kind == FLOAT else 0)
 
 
@@ -158,6 +170,8 @@ def type_of(kind: Kind) -> syntax.TypeExp:
             return syntax.TypeSeq(type_of(element))
         case Grid():
             return type_of(kind.rows)
+        case Union():
+            return type_of(kind.columns)
     return syntax.TypeName(str(kind))
 
 

@@ -15,7 +15,7 @@ from nessie.api.program import Program
 from nessie.arrays import nodes, values
 from nessie.arrays.array import Array, Width, asarray
 from nessie.arrays.bodies.functions import MadeFunction
-from nessie.arrays.bodies.kinds import Grid, Items, Kind
+from nessie.arrays.bodies.kinds import Grid, Items, Kind, Union
 from nessie.arrays.bodies.outside import NUMBERS, Seen, is_lazy, kind_of, see, static
 from nessie.arrays.bodies.trees import name, pattern, typed
 from nessie.arrays.checks import prepared
@@ -95,6 +95,7 @@ class HostSection:
             if key not in self.kept or not self.kept[key].has_offsets_of(seen):
                 module = prepared(seen, lambda value, of, text: grid_of(value), Section)
                 function = module.function(seen, kinds)
+                module.settle()
                 parameters = [module.fresh("a") for _ in kinds]
                 passed = module.passed(seen)
                 body = function.called([name(parameter) for parameter in parameters])
@@ -155,4 +156,7 @@ def converted(value: Any, kind: Kind, target: str) -> Any:
             return Array(nodes.leaf(tuple(lengths), element, found, left_on(found, tuple(lengths), target)))
         case Items(items):
             return tuple([converted(one, of, target) for one, of in zip(values.parts(value, items), items)])
+        case Union(kinds):
+            tag, *found = values.parts(value, kind.columns.items)
+            return converted(found[tag], kinds[tag], target)
     return value

@@ -2,24 +2,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from nessie.arrays import operations, operators
 from nessie.arrays.bodies.expressions import Env, Window
-from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, shown
-from nessie.arrays.bodies.loops import After, Loop, set_in
+from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, Union, shown
+from nessie.arrays.bodies.loops import After, Loop, leaves, set_in
 from nessie.arrays.bodies.outside import MISSING, Seen, see, static
 from nessie.arrays.bodies.reductions import Body
-from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, binary, let, name, number, together
 from nessie.arrays.operations import Held
+from nessie.arrays.sections.unions import MOST_PATHS, Refused, Unions
 from nessie.syntax import nodes as syntax
 
-if TYPE_CHECKING:
-    from nessie.arrays.bodies.functions import Module
-
-MOST_PATHS = 16
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
     ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
@@ -28,32 +23,16 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
 
 
-class Grids(Statements):
+class Differs(Exception):
+    """What this branch sets is of several kinds behind it."""
+
+    def __init__(self, node: ast.If) -> None:
+        super().__init__()
+        self.node = node
+
+
+class Grids(Unions):
     """Translates a function's branches, and what it computes of whole arrays with operators."""
-
-    paths = 1
-
-    def __init__(self, module: Module, function: Seen) -> None:
-        super().__init__(module, function)
-        self.known: dict[tuple[int, int], tuple[ast.expr, Env, Made]] = {}      # parts of the expression at hand
-        self.within = False
-
-    def value(self, node: ast.expr, env: Env) -> Made:
-        """The value of an expression. What is not of arrays is asked for again, as of elements: each part is translated
-        once."""
-        key = id(node), id(env)             # both are kept beside it
-        if key in self.known:
-            return self.known[key][2]
-        if self.within:
-            made = super().value(node, env)
-            self.known[key] = node, env, made
-            return made
-        self.within = True
-        try:
-            return super().value(node, env)
-        finally:
-            self.within = False
-            self.known.clear()
 
     def library(self, node: ast.AST, how: str, made: Made) -> Made:
         raise NotImplementedError           # nessie.arrays.sections.methods
@@ -61,18 +40,39 @@ class Grids(Statements):
     # Branches -----------------------------------------------------------------------------------
 
     def branch(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:
-        """What follows is in both sides, unless there are many paths already, or no array is set."""
-        if self.paths >= MOST_PATHS or not self.sets_arrays(node, env, loop):
-            return super().branch(node, env, loop, then)
-        before, self.paths = self.paths, 2 * self.paths
+        """What follows is in both sides, unless there are many paths already, or what is set is no array and of one
+        kind."""
+        try:
+            return self.branched(node, env, loop, then)
+        except Refused as found:            # on both sides
+            if found.unit != (node, "rest"):
+                raise
+            raise found.error from None
+
+    def branched(self, node: ast.If, env: Env, loop: Loop | None, then: After) -> Made:
+        if self.paths >= MOST_PATHS or not self.sets_arrays(node, env):
+            mark, leaving = self.module.mark(), leaves(node.body) or leaves(node.orelse)
+            behind = self.rest(node, then) if leaving else lambda env: self.apart(node, "behind", env, then)
+            try:
+                return super().branch(node, env, loop, behind)
+            except Differs as found:
+                if found.node is not node:
+                    raise
+                self.module.forget(mark)
+        before, self.paths, rest = self.paths, 2 * self.paths, self.rest(node, then)
+        true, false = self.where(node.test, env)
         try:
             return self.one_of(node, lambda: self.truth(node.test, env),
-                               lambda: self.statements(node.body, env, then, loop),
-                               lambda: self.statements(node.orelse, env, then, loop))
+                               lambda: self.statements(node.body, true, rest, loop),
+                               lambda: self.statements(node.orelse, false, rest, loop))
         finally:
             self.paths = before
 
-    def sets_arrays(self, node: ast.If, env: Env, loop: Loop | None) -> bool:
+    def look_at(self, node: ast.If, kinds: Sequence[Kind]) -> None:
+        if self.paths < MOST_PATHS and any([isinstance(kind, Union) for kind in kinds]):
+            raise Differs(node)
+
+    def sets_arrays(self, node: ast.If, env: Env) -> bool:
         here = [env.get(name_) for name_ in set_in([node])]
         return any([isinstance(made, Made) and isinstance(made.kind, Grid) for made in here])
 
@@ -92,7 +92,8 @@ class Grids(Statements):
         found: list[Kind] = []
 
         def noted(elements: list[Made]) -> Made:
-            made = body(elements)
+            with self.of_elements():
+                made = body(elements)
             found.append(made.kind)
             return made
         exp = operations.mapped([one for one, _ in held], noted, with_index, self.fresh)
@@ -109,7 +110,7 @@ class Grids(Statements):
 
     def called(self, function: Seen, given: list[Made], node: ast.AST) -> Made:
         function.place = self.span(node)
-        made = self.module.function(function, tuple([one.kind for one in given]))
+        made = self.module.function(function, tuple([one.kind for one in given]), translator=self.translator)
         return Made(made.called([one.exp for one in given]), made.gives)
 
     def arithmetic(self, node: ast.expr, op: ast.operator, left: Made, right: Made) -> Made:

@@ -106,8 +106,8 @@ class Section(Axes):
         if how == "stencil" and len(given) == 3:
             return self.stencil(node, made, env, with_index)
         held, around = self.held(made)
-        if how == "flatten" and not given and made.kind.rank > 1:
-            return Made(around(operations.flattened(held)), Grid(element, 1))
+        if how == "flatten" and not given:
+            return Made(around(operations.flattened(held)), Grid(element, 1)) if made.kind.rank > 1 else made
         if how == "reduce" and given:
             return self.reduced_array(node, made, env)
         if made.kind.rank > 1:
@@ -135,6 +135,15 @@ class Section(Axes):
         self.refuse(node, f"arrays have no {how} with these arguments in a section",
                     hint="map, combine, zip, stencil, reduce, select, scan, prefix_sum, sort, unique, flatten, "
                          f"{', '.join(REDUCTIONS)}")
+
+    def applied(self, function: ast.expr, given: list[Made], env: Env) -> Made:
+        """What a function makes of elements, which is of one kind."""
+        with self.of_elements():
+            return super().applied(function, given, env)
+
+    @property
+    def translator(self) -> type[Statements]:
+        return Section if self.unions else OfElements
 
     def joined_of(self, node: ast.AST, a: Kind, b: Kind) -> Kind:
         kind = joined(a, b)
@@ -189,7 +198,8 @@ class Section(Axes):
     def of_window(self, function: ast.expr, parameters: list[str], window: Window, at: Made, env: Env) -> Made:
         inner: Env = {parameters[0]: window, **dict.fromkeys(parameters[1:], at)}
         if isinstance(function, ast.Lambda):
-            return self.value(function.body, {**env, **inner})
+            with self.of_elements():
+                return self.value(function.body, {**env, **inner})
         found = static(self.function, function)
         assert isinstance(found, Seen)
         return Statements(self.module, found).body(inner)
@@ -206,3 +216,9 @@ class Section(Axes):
         if isinstance(node, ast.Name | ast.Attribute):
             self.module.offsets.append((self.function, node, found))
         return found
+
+
+class OfElements(Section):
+    """Translates a function of an array's elements, which gives values of one kind."""
+
+    unions = False
