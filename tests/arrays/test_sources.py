@@ -1,6 +1,7 @@
 """Where Python keeps the text of what is typed, bodies typed there work; elsewhere they are refused, and say why."""
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from paths import ROOT
 
 import nessie
+from nessie.arrays.bodies import source
 
 TYPED = """
 factor = 3
@@ -25,7 +27,7 @@ WITHOUT_TEXT = "the text of the lambda is not known: it was made in"
 
 def typed(text: str, file: str) -> dict[str, Any]:
     names: dict[str, Any] = {"a": nessie.array([1, 2, 3])}
-    exec(compile(text, file, "exec"), names)
+    exec(compile(text, file, "exec", dont_inherit=True), names)
     return names
 
 
@@ -88,6 +90,21 @@ def test_files_of_one_text_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(nessie.NessieError) as failed:
             nessie.array([0]).map(names["inverse"]).evaluate()
         assert failed.value.span is not None and failed.value.span.source.name == name
+
+
+ON_ONE_LINE = """
+def lambdas(k):
+    return lambda x: x + 1, lambda x: x + 2, lambda x: x * k, lambda x: [y + 1 for y in x], lambda x: [y + 2 for y in x]
+"""
+
+
+def test_lambdas_on_one_line_where_python_tells_no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before Python 3.11: they are told apart by what the text compiles to."""
+    kept_by_name(monkeypatch, ON_ONE_LINE, "<lambdas>")
+    found = [function.__code__ for function in typed(ON_ONE_LINE, "<lambdas>")["lambdas"](3)]
+    trees = [tree for tree in source.functions_of(ON_ONE_LINE) if isinstance(tree, ast.Lambda)]
+    for k, code in enumerate(found):
+        assert [tree for tree in trees if source.is_alone(tree, trees, ON_ONE_LINE, code)] == [trees[k]]
 
 
 def test_an_operator_whose_caller_has_no_text() -> None:

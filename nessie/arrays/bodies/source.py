@@ -1,7 +1,7 @@
 """The syntax tree of a Python function, and the places of its parts.
 
 A function is found by the file and the line that its code names. Several lambdas on one line are told apart by the
-columns of their instructions, which Python has from 3.11 on; before, by their parameters and the names that they use.
+columns of their instructions, which Python has from 3.11 on; before, by what the file compiles to without the others.
 """
 from __future__ import annotations
 
@@ -123,7 +123,8 @@ def written_code(code: CodeType, file: str, name: str) -> Written:
     text = "".join(lines)
     found = [tree for tree in functions_of(text) if is_of(tree, code, name)]
     if len(found) > 1:
-        found = [tree for tree in found if holds_all(tree, code)] or found
+        found = [tree for tree in found if (holds_all(tree, code) if hasattr(code, "co_positions") else
+                                            is_alone(tree, found, text, code))] or found
         found = found[:1] if len({ast.dump(tree) for tree in found}) == 1 else found
     if not found and file.startswith("<"):          # another text of this name is known
         raise without_text(file, name)
@@ -200,10 +201,15 @@ def functions_of(text: str) -> tuple[Function, ...]:
 @lru_cache(maxsize=200)
 def codes_of(text: str) -> tuple[CodeType, ...]:
     """Return the code of all functions in the text, as Python compiles it now."""
-    found = [compile(text, "", "exec", dont_inherit=True)]
-    for code in found:                  # which grows meanwhile
-        found += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-    return tuple(found)
+    return tuple(all_codes(compile(text, "", "exec", dont_inherit=True)))
+
+
+def all_codes(code: CodeType) -> list[CodeType]:
+    """Return the code, and those in it."""
+    found = [code]
+    for one in found:                   # which grows meanwhile
+        found += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
+    return found
 
 
 def same_code(a: CodeType, b: CodeType) -> bool:
@@ -225,15 +231,23 @@ def is_of(tree: Function, code: CodeType, name: str) -> bool:
 
 
 def holds_all(tree: Function, code: CodeType) -> bool:
-    """Are these the places of the code's instructions? Where Python does not tell them: does the tree use the code's
-    names?"""
-    if not hasattr(code, "co_positions"):
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        return used == {*code.co_names, *code.co_freevars, *code.co_varnames} & {*used, *code.co_names}
+    """Are these the places of the code's instructions?"""
     places = [place for place in positions(code) if place != (tree.lineno, 0)]
     body = tree.body if isinstance(tree, ast.Lambda) else tree
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     return start in places and all([start <= place < end for place in places])
+
+
+def is_alone(tree: Function, found: Sequence[Function], text: str, code: CodeType) -> bool:
+    """Is this the code of the tree, where Python does not tell the places of instructions? It is if the text has it
+    without all others that are found."""
+    others = {(one.lineno, one.col_offset) for one in found if one is not tree}
+
+    class Without(ast.NodeTransformer):
+        def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+            other = (node.lineno, node.col_offset) in others
+            return ast.copy_location(ast.Name("other", ast.Load()), node) if other else self.generic_visit(node)
+    return code in all_codes(compile(Without().visit(ast.parse(text)), "", "exec", dont_inherit=True))
 
 
 def positions(code: CodeType) -> Iterator[tuple[int, int]]:
