@@ -142,7 +142,7 @@ NO_EXAMPLES = {
     **dict.fromkeys((f"nessie/arrays/{name}.py" for name in (
         "array", "axes", "checks", "devices", "operations", "protocols", "recorded", "values", "bodies/expressions",
         "bodies/functions", "bodies/loops", "bodies/outside", "bodies/sequences", "bodies/source", "bodies/statements",
-        "sections/axes", "sections/grids", "sections/methods")), ARRAYS),
+        "sections/axes", "sections/grids", "sections/unions", "sections/methods")), ARRAYS),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/session/profile.py", "nessie/session/variables.py", "nessie/session/with_values.py"),
                     COUNTING),
