@@ -2,6 +2,7 @@
 
                                  on the CPU                              on the GPU
     functions that run apart     one thread each: skeletons.apart       -
+    loops over rows              -                                      an owner each: skeletons.owners.offers
     ORDER                        a sort by rows: skeletons.cpu.order     skeletons.cuda.order
     segments that owners hold    as any bindings                         an owner each: skeletons.owners.walk
     indices that threads have    as any bindings                         a thread each: skeletons.mapped.walk
@@ -10,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from nessie.base.call_graph import reachable
@@ -34,6 +35,8 @@ from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
 from nessie.cudagen.skeletons.cuda.walk import plan_cuda
 from nessie.cudagen.skeletons.mapped.walk import plan_mapped
+from nessie.cudagen.skeletons.owners.local import Declined as RowsDeclined
+from nessie.cudagen.skeletons.owners.offers import plan_offer
 from nessie.cudagen.skeletons.owners.walk import plan_owners
 from nessie.cudagen.skeletons.products.staged import plan_staged
 from nessie.lambda_cu import nodes as ir
@@ -63,6 +66,7 @@ def generate(program: ir.Program, target: str, width: int | None = None) -> Modu
                if kernel.name not in only_apart]
     if target == "cpu":
         modules.append(apart(program, tables, width or CHUNK))
+    modules += of_offers(program, tables) if target == "cuda" else []
     functions = (*device_functions(program, tables), *(f for module in modules for f in module.functions))
     return Module(functions, tuple([plan for module in modules for plan in module.plans]))
 
@@ -73,7 +77,7 @@ def apart(program: ir.Program, tables: Tables, chunk: int) -> Module:
     plans: list[Plan] = []
     functions = {f.name: f for f in program.functions}
     for offer in program.functions:
-        if offer.apart:
+        if offer.apart and offer.over is None:
             try:
                 inside = thread_functions(offer.apart, program, tables, chunk)
                 made = plan_apart(offer, functions[offer.apart], thread_name(offer.apart))
@@ -82,6 +86,16 @@ def apart(program: ir.Program, tables: Tables, chunk: int) -> Module:
             found.update((f.name, f) for f in (*inside, *made.functions))
             plans += made.plans
     return Module(tuple(found.values()), tuple(plans))
+
+
+def of_offers(program: ir.Program, tables: Tables) -> Iterator[Module]:
+    """The plans of loops over rows that have owners, as far as these can go through them."""
+    for offer in program.functions:
+        if offer.by is not None:
+            try:
+                yield plan_offer(offer, program, tables)
+            except RowsDeclined:
+                continue
 
 
 def thread_functions(name: str, program: ir.Program, tables: Tables, chunk: int) -> list[loops.Function]:

@@ -1,7 +1,8 @@
 """Pass: flatten nested data parallelism.
 
   in    mono programs; calls of functions that are not inlined cost a boundary (flatten.calls.boundary). `recursion`:
-        may functions that run per element recur? `arguments`: the layouts of the entry's arguments, dense by default
+        may functions that run per element recur? `arguments`: the layouts of the entry's arguments, dense by default;
+        `owners`: may somebody hold rows?
   out   flat lambda_cu: one SOAC per kernel, one run per SOAC
   how   every expression is translated at a domain (flatten.translate), as a pull value (flatten.values.values); arrays
         are stored at a let, at a result of an apply-to-each, at a SOAC's result, at a call, and where an expression
@@ -30,12 +31,12 @@ from nessie.mono.node_types import narrow_types
 
 
 def flatten(program: mono.Program, recursion: bool = True,
-            arguments: tuple[ir.Layout, ...] | None = None) -> ir.Program:
-    return flattened(program, recursion, arguments)[0]
+            arguments: tuple[ir.Layout, ...] | None = None, owners: bool = False) -> ir.Program:
+    return flattened(program, recursion, arguments, owners)[0]
 
 
 def flattened(program: mono.Program, recursion: bool, arguments: tuple[ir.Layout, ...] | None,
-              ) -> tuple[ir.Program, Made]:
+              owners: bool = False) -> tuple[ir.Program, Made]:
     """Return the program, and what there is to tell of how it was made."""
     functions = {f.name: f for f in program.functions}
     narrow = narrow_types(program)
@@ -43,7 +44,8 @@ def flattened(program: mono.Program, recursion: bool, arguments: tuple[ir.Layout
     emitter = Emitter(bool(narrow) or from_narrow, FITTING["int32"][1] if INT32 in narrow else MOST)
     emitter.names.reserve(functions)
     purity = Purity(thread_level(program, recursion), data=True)
-    t = Translator(translate, program, emitter, purity, functions, summaries(program.functions), recursion=recursion)
+    t = Translator(translate, program, emitter, purity, functions, summaries(program.functions), recursion=recursion,
+                   owners=owners)
     versions = Versions(emitter, functions)
     emitter.version = versions.version
     for name in sorted(purity.thread_level):

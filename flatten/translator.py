@@ -38,6 +38,7 @@ class Translator:
     summaries: dict[str, Summary] = field(default_factory=dict)
     frame: Frame = field(default_factory=Frame)
     recursion: bool = True              # may threads recur?
+    owners: bool = False                # may somebody hold rows? (flatten.calls.owned)
     versions: dict[str, dict[Lying, str]] = field(default_factory=dict)     # their names, by how arguments lie
     asked: list[ir.Size] | None = None  # within a reduction in rounds: the lengths that must be short for it
 

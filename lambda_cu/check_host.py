@@ -12,6 +12,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_choices import check_cases
 from nessie.lambda_cu.check_expressions import Place, check_expression, check_no_fold, distinct
 from nessie.lambda_cu.layout import parameters
+from nessie.lambda_cu.offers import check_over
 from nessie.lambda_cu.scope import results as results_of
 from nessie.lambda_cu.scope import statements
 from nessie.lambda_cu.text.printer_expressions import show_type
@@ -19,6 +20,7 @@ from nessie.lambda_cu.typing import (
     Scope,
     are_constants,
     check_constant,
+    check_space,
     check_type,
     require,
     scalar_type,
@@ -51,6 +53,10 @@ def check_function(function: ir.Function, tables: Tables) -> None:
     check_results(function.results, host)
     if function.apart:
         check_offer(function, tables)
+    require(function.over is None or bool(function.apart), "only an offer is over a space")
+    require(function.by is None or function.over is not None, "nobody walks what is over no space")
+    if function.over is not None:
+        check_space(function.over, host.scope)
     check_block(function.body, function.results, host)
 
 
@@ -61,6 +67,9 @@ def check_offer(function: ir.Function, tables: Tables) -> None:
         raise IllFormed(f"the program has no function {function.apart}")
     first = [function.params[0].type if function.params else "", function.results[0].type if function.results else ""]
     require(first == ["int", "bool"], "an offer takes first how many activations there are, and gives if it is done")
+    if function.over is not None:
+        check_over(function, called)
+        return
     size = function.params[0].name
     for what, offered, its in (("takes", function.params[1:], called.params),
                                ("gives", function.results[1:], called.results)):

@@ -478,12 +478,17 @@ class Function(Located):
     A function with `apart` is an offer: the host function of this name does for one activation what is asked for all.
     An executor may call it for each, in threads, and then give true and their results: its parameters are this one's
     without the first, which is how many there are, an element where this one has an array over them; so are its
-    results, whose payloads come one after another. The body declines: it gives false and nothing."""
+    results, whose payloads come one after another. The body declines: it gives false and nothing.
+
+    With `over`, a space, the activations' sequences are its segments, and so are those of the results, which are as
+    long (lambda_cu.offers says what is taken and given). `by`: who walks an activation; nobody does without it."""
     name: str
     params: tuple[Param, ...]
     results: tuple[Param, ...]
     body: Block
     apart: str = ""
+    over: Segmented | None = None
+    by: Mapping | None = None
 
 
 @dataclass(frozen=True)

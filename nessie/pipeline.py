@@ -258,6 +258,16 @@ def wishes(job: Job, program: ir.Program) -> Wishes:
     return Wishes((*job.wishes, *right), bound, job.strict, job.met)
 
 
+def owners(job: Job, program: mono.Program) -> bool:
+    """Does anybody wish that rows have owners, where somebody can be one?"""
+    if job.target not in WITHOUT_STACK:
+        return False
+    sources = {span.source for function in program.functions for span in function.origin if not span.source.library}
+    found = [wish for source in sources if job.fuse != "none" and pragmas.has_pragmas(source)
+             for wish in pragmas.of_source(source)[0]]
+    return bool(mappings.of_owners([*job.wishes, *found]))
+
+
 def layouts(job: Job, program: mono.Program) -> tuple[ir.Layout, ...] | None:
     """How the entry's arguments lie in memory."""
     if job.layouts is not None or not types.tells_lengths(job.lengths):
@@ -310,7 +320,8 @@ PASSES = (
     row("folds", (MONO,), MONO, lambda job, program: folds.folds(program, job.target not in WITHOUT_STACK),
         "reductions that an element does alone, over a few elements or as a loop, stay with it"),
     row("flatten", (MONO,), FLAT,
-        lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, layouts(job, program)),
+        lambda job, program: flatten.flatten(program, job.target not in WITHOUT_STACK, layouts(job, program),
+                                             owners(job, program)),
         "nested parallelism becomes kernels of one array combinator each"),
     # a reader's text may have sites as parameters; what comes after wants to know where each kernel fails
     row("specialise-sites", (FLAT,), FLAT, lambda job, program: specialise_sites.specialise_sites(program),

@@ -40,9 +40,14 @@ SUM_AND_MOST = ir.Thunk(("a", "b", "c", "d"), ir.Tuple((op("+", ir.Var("a"), ir.
 
 
 def is_divided(t: Translator, function: mono.Function) -> bool:
-    """May activations of the function run apart?"""
+    """May activations of the function run apart, by threads?"""
+    return t.recursion and runs_alone(t, function)
+
+
+def runs_alone(t: Translator, function: mono.Function) -> bool:
+    """May an activation of the recursion run by itself?"""
     summary = t.summaries[function.name]
-    return (t.recursion and bool(summary.again) and not summary.pools
+    return (bool(summary.again) and not summary.pools
             and any([isinstance(p.type, Seq) for p in function.parameters]) and is_flat(function.result)
             and makes_its_own(summary.result) and not has_effects(t, function))
 

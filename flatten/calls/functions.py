@@ -42,6 +42,7 @@ from nessie.flatten.calls.crossing import (
     of_argument,
     of_result,
 )
+from nessie.flatten.calls.owned import offered_rows
 from nessie.flatten.calls.results import packed_result
 from nessie.flatten.calls.rows import lying_of
 from nessie.flatten.calls.unrolled import unrolled
@@ -83,7 +84,9 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
         return in_one_leaf(Packer(t.emitter, hint, t.frame), value, exp.type)
     if t.frame.apart != NONE and is_divided(t, function):
         return divided_call(t, exp, arguments, domain, hint)
-    return call_version(t, exp, LIFTED, arguments, domain, hint)
+    made = offered_rows(t, exp, arguments, domain, hint, lambda: version(t, function, SEQUENTIAL),
+                        lambda: call_version(t, exp, LIFTED, arguments, domain, hint))
+    return call_version(t, exp, LIFTED, arguments, domain, hint) if made is None else made
 
 
 def elements_to_fold(t: Translator, exp: mono.Call) -> mono.Each | None:

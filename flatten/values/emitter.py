@@ -90,11 +90,21 @@ class ReductionMade:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class LoopMade:
+    """A recursion that is called for rows at `origin`, where users ask for owners; `why`: why none can go through its
+    rounds by himself."""
+    origin: Origin
+    function: str
+    why: str = ""
+
+
 @dataclass
 class Made:
     """What flattening tells of a program, for explanations."""
     spaces: list[SpaceMade] = field(default_factory=list)
     reductions: list[ReductionMade] = field(default_factory=list)
+    loops: list[LoopMade] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from nessie.lambda_cu.text.parser_expressions import (
 )
 from nessie.lambda_cu.text.printer import kernel_types, show_type, tupled
 from nessie.lambda_cu.text.printer_expressions import KEYWORDS
-from nessie.lambda_cu.text.soacs import soac
+from nessie.lambda_cu.text.soacs import soac, space
 from nessie.lambda_cu.typing import functions_of
 
 __all__ = ["parse", "parse_exp", "parse_function", "parse_kernel", "parse_thunk"]
@@ -193,7 +193,16 @@ def function(tokens: Tokens) -> ir.Function:
     tokens.expect("->")
     results = parameters(tokens)
     apart = tokens.name("the name of a function") if tokens.accept("apart") else ""
-    return ir.Function(name, params, results, block(tokens), apart, origin=here(tokens, start))
+    over = segments(tokens) if tokens.accept("over") else None
+    by = mapping(tokens) if tokens.accept("by") else None
+    return ir.Function(name, params, results, block(tokens), apart, over, by, origin=here(tokens, start))
+
+
+def segments(tokens: Tokens) -> ir.Segmented:
+    start, found = tokens.current, space(tokens)
+    if isinstance(found, ir.Flat):
+        tokens.fail("a space with segments is expected here", start)
+    return found
 
 
 def block(tokens: Tokens) -> ir.Block:

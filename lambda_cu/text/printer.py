@@ -139,6 +139,8 @@ def show_function(function: ir.Function) -> str:
 
 def function_doc(function: ir.Function) -> Doc:
     apart = f" apart {name(function.apart)}" if function.apart else ""
+    apart += f" over {show_space(function.over)}" if function.over is not None else ""
+    apart += f" by {show_mapping(function.by)}" if function.by is not None else ""
     head = header(f"function {name(function.name)} ", function.params, f"-> {parameters(function.results)}{apart}")
     return (head, "\n", block_doc(function.body, "  "), "}\n")
 

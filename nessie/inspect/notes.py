@@ -98,7 +98,8 @@ def groups(ran: Mapping[str, driver.PassResult]) -> tuple[GroupsExplained, ...]:
 def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job,
                   ) -> tuple[tuple[ReductionExplained, ...], tuple[SpaceExplained, ...]]:
     """What flattening makes of the program at users' places, each once: reductions of rows, and spaces."""
-    flat, made = flattened(program, job.target not in forms.WITHOUT_STACK, pipeline.layouts(job, program))
+    flat, made = flattened(program, job.target not in forms.WITHOUT_STACK, pipeline.layouts(job, program),
+                           pipeline.owners(job, program))
     names = names_of_sizes(flat)
     reductions = [ReductionExplained(user_span(one.origin), one.form, one.why) for one in made.reductions]
     elements = elements_of(fused)

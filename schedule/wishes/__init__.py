@@ -6,5 +6,6 @@
     asked           wishes for mappings, as options have them
     unmet           tells which wishes nothing has met
     mappings        lets mappings walk what a name stands for
+    offers          lets owners go through loops over rows
     choose_mappings  chooses the mappings that `auto` is
 """

@@ -13,7 +13,7 @@ A mapping changes no result, so only GPUs, whose threads it is about, are asked 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nessie.base.names import Names
@@ -23,6 +23,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.combinators import Unmappable
 from nessie.lambda_cu.mappings.kernels import NO_TESTS, NoCase, extents_of, why_not, with_mapping
+from nessie.lambda_cu.mappings.levels import OWNERS
 from nessie.lambda_cu.mappings.owners import by_levels, by_owners, is_of_owners
 from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.lambda_cu.scope import map_runs, space_of, statements
@@ -30,17 +31,33 @@ from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.graph import regions_with_graphs
 from nessie.schedule.graph.nodes import HOST, Node
 from nessie.schedule.wishes.asked import case_number
+from nessie.schedule.wishes.offers import with_owners
 from nessie.schedule.wishes.pairs import concerned, missing, named, place_of, places_of
-from nessie.schedule.wishes.wishes import LEVEL, MAPPINGS, Wish, Wishes
+from nessie.schedule.wishes.wishes import LEVEL, MAP, MAPPINGS, Wish, Wishes
 
 
 def mappings(program: ir.Program, wishes: Wishes, profile: Profile) -> ir.Program:
-    """Return the program in which the kernels that wishes name have mappings; an impossible wish is an error."""
-    return with_mappings(program, found) if (found := wished(program, wishes, profile)) else program
+    """Return the program in which the kernels, and the loops, that wishes name have mappings; an impossible wish is an
+    error."""
+    program, loops = with_owners(program, wishes, of_owners(wishes.wanted))
+    return with_mappings(program, found) if (found := wished(program, wishes, profile, loops)) else program
 
 
-def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, tuple[Wish, ...]]:
-    """Return which wishes say how each of the kernels' results is walked of which one does: several, if for cases."""
+def of_owners(wishes: Iterable[Wish]) -> dict[Wish, maps.Levels]:
+    """The wishes for owners of segments, with their mappings."""
+    found: dict[Wish, maps.Levels] = {}
+    for wish in wishes:
+        if wish.kind == LEVEL or (wish.kind == MAP and not wish.case):
+            mapping = mapping_of(wish)
+            if isinstance(mapping, maps.Levels) and is_of_owners(mapping) and mapping.levels[0] in OWNERS:
+                found[wish] = mapping
+    return found
+
+
+def wished(program: ir.Program, wishes: Wishes, profile: Profile,
+           loops: Collection[Wish] = ()) -> dict[str, tuple[Wish, ...]]:
+    """Return which wishes say how each of the kernels' results is walked of which one does: several, if for cases.
+    `loops`: those that owners of rows have granted."""
     wanted = [wish for wish in wishes.wanted if wish.kind in MAPPINGS]
     if not wanted:
         return {}
@@ -48,7 +65,9 @@ def wished(program: ir.Program, wishes: Wishes, profile: Profile) -> dict[str, t
     found: dict[str, tuple[Wish, ...]] = {}     # by the name of a result
     for wish in wanted:
         nodes = [node for graph in graphs for node in named(graph, wish.first, wish, wishes) if node.op != HOST]
-        if not nodes and concerned(graphs, wish):
+        if wish in loops:
+            nodes = [node for node in nodes if can_walk(program, node, wish)]
+        elif not nodes and concerned(graphs, wish):
             absent = missing(graphs, wish.first, wish, wishes)
             if wishes.strict:
                 raise absent
@@ -112,6 +131,12 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes
                 tell(wishes, wish, impossible(wish, refused[0][1], places, nodes))
             return []
     return [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
+
+
+def can_walk(program: ir.Program, node: Node, wish: Wish) -> bool:
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    return all([refusal(kernels[run.kernel], mapping_of(wish), wish) is None
+                for run in runs_of(program, set(node.results))])
 
 
 def sizes_decide(kernel: ir.Kernel, reason: Unmappable) -> bool:

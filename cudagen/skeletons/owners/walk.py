@@ -81,11 +81,18 @@ def places_of(kernel: ir.Kernel, found: owners.Owned) -> list[Place]:
             for number, place in enumerate(found.places)]
 
 
+def bounds_of(code: Code, root: ir.Segmented, segment: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
+    return (code.let_int("start", start_of(code, root, segment)),
+            code.let_int("stop", start_of(code, root, op("+", segment, integer(1)))))
+
+
 class Segment:
     """Writes the walk of one segment. `now`: the variables of sums; `sorted`: the arrays of ORDERs; `meetings`: how
-    often the lanes meet at least; `parked`: whether sums are in shared memory then."""
+    often the lanes meet at least; `parked`: whether sums are in shared memory then. `bounds`: where the segment begins
+    and ends, if its space does not say it."""
 
-    def __init__(self, kernel: Kernel, found: owners.Owned, code: Code, team: Team, segment: loops.Exp) -> None:
+    def __init__(self, kernel: Kernel, found: owners.Owned, code: Code, team: Team, segment: loops.Exp,
+                 bounds: tuple[loops.Exp, loops.Exp] | None = None) -> None:
         self.kernel, self.plan, self.found, self.code, self.team = kernel, kernel.walk, found, code, team
         self.segment, root = segment, segmented(found.root)
         self.sweep = kernel.sweep(code, list(kernel.states.values()), all_steps(kernel))
@@ -93,8 +100,7 @@ class Segment:
         self.sorted: dict[str, Sorted] = {}
         self.room: Room = {}
         self.meetings, self.parked = 0, False
-        self.start = code.let_int("start", start_of(code, root, segment))
-        self.stop = code.let_int("stop", start_of(code, root, op("+", segment, integer(1))))
+        self.start, self.stop = bounds or bounds_of(code, root, segment)
 
     def walk(self) -> None:
         code = self.code

@@ -1,0 +1,197 @@
+"""The plan of an offer over rows (lambda_cu.offers): each owner takes a row into shared memory, goes through the rounds of
+a loop there (rounds), and leaves what it comes to where the row's results lie.
+
+An owner whose row has no room, or who gives up, says so; so all is done otherwise. The block that ends last tells the
+host whether all is done.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nessie.base.names import Names
+from nessie.cudagen.host.device import NO_FAILURE
+from nessie.cudagen.kernels.code import RESERVED, Value, identifier, integer, op
+from nessie.cudagen.kernels.thunks import Tables
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import CELL_STRIDE, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult, Shape
+from nessie.cudagen.skeletons.cuda.blocks import BLOCK, BLOCKS, ENDED, MOST_BLOCKS, THREAD, first_thread, unless_stopped
+from nessie.cudagen.skeletons.kernel import CELLS, input_of
+from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Room, Slot
+from nessie.cudagen.skeletons.owners.rounds import Held, Rounds
+from nessie.cudagen.skeletons.owners.teams import Team, meet
+from nessie.cudagen.skeletons.owners.walk import ABOUT, bounds_of
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.owners import LANES
+from nessie.lambda_cu.offers import Item, given, taken
+from nessie.lambda_cu.rename import rename_param, rename_space
+from nessie.lambda_cu.scope import atom_names
+
+FEW = 64                        # threads of a block whose owners are no blocks
+SHARED = 48 << 10               # bytes of shared memory that a block has
+SPARE = 2 << 10                 # of them for sums and flags
+MOST = 2048                     # elements of a slot
+GAVE = "gave_up"
+
+
+def plan_offer(offer: ir.Function, program: ir.Program, tables: Tables) -> Module:
+    """The plan; Declined if no owner can go through the loop. The first try says how many slots it takes."""
+    owners = THREADS // lanes_of(offer) if lanes_of(offer) == THREADS else FEW // lanes_of(offer)
+    tried = Offer(offer, program, tables, Room(MOST, owners))
+    elements = MOST
+    while elements * tried.code.bytes_each > SHARED - SPARE:
+        elements //= 2
+    if elements < owners:
+        raise Declined("its rows take more shared memory than there is")
+    return Offer(offer, program, tables, Room(elements, owners)).module()
+
+
+def lanes_of(offer: ir.Function) -> int:
+    assert isinstance(offer.by, maps.Levels)
+    return LANES[offer.by.levels[0]]
+
+
+class Offer:
+    def __init__(self, offer: ir.Function, program: ir.Program, tables: Tables, room: Room) -> None:
+        self.offer = offer = with_good_names(offer)
+        self.called = next(f for f in program.functions if f.name == offer.apart)
+        assert offer.over is not None and offer.by is not None
+        self.over = offer.over
+        scalars = {p.name: p.type for p in offer.params if not isinstance(p.type, ir.Array)}
+        arrays = {p.name: p.type for p in (*offer.params, *offer.results) if isinstance(p.type, ir.Array)}
+        self.code = code = LocalCode(scalars, arrays, [GAVE, "ended"], room)
+        code.narrow = {name: type_.base for name, type_ in arrays.items()}
+        lanes = lanes_of(offer)
+        lane = integer(0) if lanes == 1 else THREAD if room.owners == 1 else code.let_int(
+            "lane", op("and", THREAD, integer(lanes - 1)))
+        code.team = self.team = Team(lanes, lane)
+        code.own = integer(0) if room.owners == 1 else THREAD if lanes == 1 else code.let_int(
+            "own", op("/", THREAD, integer(lanes)))
+        self.rounds = Rounds(code, self.team, tables, program, offer.by, offer.apart)
+        self.segment = loops.Name(code.fresh("s"))
+        with code.block() as body:
+            self.row()
+        first = op("+", op("*", BLOCK, integer(room.owners)), code.own)
+        code.add(loops.For(self.segment.name, first, code.size(self.over.segments), tuple(body),
+                           code.let_int("owners", op("*", BLOCKS, integer(room.owners)))))
+
+    # A row ----------------------------------------------------------------------------------
+
+    def row(self) -> None:
+        code, rounds = self.code, self.rounds
+        start, stop = bounds_of(code, self.over, self.segment)
+        length = code.let_int("length", op("-", stop, start))
+        rounds.begin(op("<=", length, integer(code.room.each)))
+        rounds.bounded = {length}
+        arguments: list[Held] = []
+        with code.block() as inside:
+            slots: list[Slot] = []
+            for item, found in taken(self.offer, self.called):
+                arguments += self.argument(item, found, start, length, slots)
+            if slots:
+                code.note("the row is in shared memory")
+                meet(code, self.team)
+            results = rounds.call(self.called, arguments)
+            rounds.if_fine(lambda: self.leave(results, start))
+        code.add(loops.If(loops.Name(rounds.fine), tuple(inside)))
+        gave = loops.Store(code.array(GAVE, "int", writable=True), integer(0), integer(1))
+        code.add(loops.If(op("not", loops.Name(rounds.fine)), self.team.first([gave])))
+        if self.team.lanes > 1:
+            code.note("the next row goes where this one is")
+            meet(code, self.team)
+
+    def argument(self, item: Item, found: tuple[ir.Param, ...], start: loops.Exp, length: loops.Exp,
+                 slots: list[Slot]) -> Iterator[Held]:
+        """What the loop is given for a scalar or a sequence."""
+        code = self.code
+        if not item.arrays:
+            (param,) = found
+            if isinstance(param.type, ir.Array):
+                yield code.load(param.name, param.type.base, self.segment)
+            else:
+                yield Value(code.scalar(param.name, param.type), param.type)
+            return
+        yield from (Value(integer(0), "int"), Value(length, "int"), Value(length, "int"))
+        for param in found:
+            assert isinstance(param.type, ir.Array)
+            slots.append(code.free_slot(param.type.base, slots))
+            index = loops.Name(code.fresh("x"))
+            with code.block() as copied:
+                code.put(slots[-1], index, loops.Load(code.array(param.name, param.type.base), op("+", start, index)))
+            code.add(loops.For(index.name, self.team.lane, length, tuple(copied), integer(self.team.lanes)))
+            yield slots[-1]
+
+    def leave(self, results: list[Held], start: loops.Exp) -> None:
+        """Store the results."""
+        code = self.code
+        for item, found in given(self.offer, self.called):
+            first, *others = results[item.at:item.at + len(item.params)]
+            if not item.arrays:
+                assert isinstance(first, Value)
+                with code.block() as stored:
+                    code.store(found[0].name, self.segment, first)
+                code.statements += self.team.first(stored)
+                continue
+            assert isinstance(first, Value) and isinstance(others[0], Value)
+            index = loops.Name(code.fresh("x"))
+            with code.block() as copied:
+                for param, slot in zip(found, others[2:], strict=True):
+                    assert isinstance(slot, Slot)
+                    code.store(param.name, op("+", start, index),
+                               Value(code.at(slot, op("+", first.exp, index)), slot.base))
+            code.add(loops.For(index.name, self.team.lane, others[0].exp, tuple(copied), integer(self.team.lanes)))
+
+    # The plan -------------------------------------------------------------------------------
+
+    def module(self) -> Module:
+        code, offer, name = self.code, self.offer, identifier(self.offer.name)
+        self.tell()
+        code.statements = [*code.above, *self.rounds.shared_memory(),
+                           loops.Var("failed", "int", integer(NO_FAILURE)), *code.statements]
+        unless_stopped(code)
+        lanes, room = self.team.lanes, code.room
+        about = f"{ABOUT[lanes]} holds a row of up to {room.each} elements, and goes through all rounds of {offer.apart}"
+        function = replace(code.function(f"{name}_rounds", (), "cuda", offer.origin), about=about + ".")
+        segments = size_exp(self.over.segments)
+        blocks = op("min", op("/", op("+", segments, integer(room.owners - 1)), integer(room.owners)),
+                    integer(MOST_BLOCKS))
+        one = integer(1)
+        buffers = (Buffer(GAVE, "int", one, 0), *[Buffer(r.name, r.type.base, size_exp(r.type.size))
+                                                  for r in offer.results if isinstance(r.type, ir.Array)])
+        arguments = tuple([loops.Name("cells" if p.name in CELLS.values() else p.name) for p in function.parameters])
+        phase = Phase(function.name, arguments, None, buffers,
+                      shape=Shape((blocks, one, one), (integer(room.owners * lanes), one, one)))
+        results = (ScalarResult(offer.results[0].name, 0, "bool"), *[ArrayResult(r.name) for r in offer.results[1:]])
+        plan = Plan(self.offer.name, tuple(map(input_of, offer.params)), (phase,), results, 1,
+                    size_exp(self.over.total), origin=offer.origin)
+        return Module((function,), (plan,))
+
+    def tell(self) -> None:
+        """The last block tells whether all is done."""
+        code = self.code
+        code.note("what this block has left is there before it says that it ends")
+        code.add(loops.Barrier())
+        tickets, gave = code.array(TICKETS, "int", writable=True), code.array(GAVE, "int", writable=True)
+        code.note("the block that ends last goes on: it sees what all others have left")
+        with first_thread(code):
+            code.add(loops.Atomic("add", tickets, ENDED, integer(1), "ended", ordered=True))
+            done = loops.Store(code.array(CELLS["bool"], "bool", writable=True), integer(0 * CELL_STRIDE["bool"]),
+                               op("==", loops.Load(gave, integer(0)), integer(0)))
+            code.add(loops.If(op("==", op("+", loops.Name("ended"), integer(1)), BLOCKS),
+                              (loops.Atomic("exchange", tickets, ENDED, integer(0)), done)))
+
+
+def size_exp(size: ir.Size) -> loops.Exp:
+    return integer(size) if isinstance(size, int) else loops.Name(size)
+
+
+def with_good_names(offer: ir.Function) -> ir.Function:
+    """The offer whose parameters and results have names that every dialect takes."""
+    names = Names({*RESERVED, GAVE, "ended", "failed"})
+    good = {p.name: names.fresh(identifier(p.name)) for p in (*offer.params, *offer.results)}
+    over = rename_space(offer.over, good) if offer.over is not None else None
+    assert not isinstance(over, ir.Flat)
+    return replace(offer, params=tuple([rename_param(p, good) for p in offer.params]), over=over,
+                   results=tuple([rename_param(p, good) for p in offer.results]))
