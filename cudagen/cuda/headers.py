@@ -25,7 +25,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from textwrap import wrap
 
-from nessie.base.source import Span, user_span
+from nessie.base.call_graph import reachable
+from nessie.base.source import Origin, Span, user_span
 from nessie.base.text.layout import render
 from nessie.base.values import DTYPES
 from nessie.base.widths import wide
@@ -52,6 +53,7 @@ from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
+from nessie.lambda_cu.scope import calls_of_functions, statements
 from nessie.lambda_cu.text import printer
 
 RULE = 100                      # columns
@@ -86,9 +88,13 @@ def headers(program: ir.Program, module: Module) -> Module:
     """The module of the program, which is fused, for the target cuda, with comments."""
     functions = {f.name: f for f in module.functions}
     shared = {device_name(f) for f in program.scalar_functions}
-    above = {next(name for name in functions if name in own): header(program, kernel, plans, functions)
-             for kernel, plans in zip(program.kernels, by_kernel(module.plans), strict=True)
-             if (own := reached(functions, plans[0]) - shared)}
+    plans = {found[0].name: found for found in by_kernel(module.plans)}
+    texts = {kernel.name: header(program, kernel, plans[kernel.name], functions)
+             for kernel in program.kernels if kernel.name in plans}
+    texts |= {offer.name: header_of_offer(program, offer, plans[offer.name], functions)
+              for offer in program.functions if offer.name in plans}
+    above = {next(name for name in functions if name in own): text for name, text in texts.items()
+             if (own := reached(functions, plans[name][0]) - shared)}
     return replace(module, about=CONVENTIONS, functions=tuple(
         [replace(f, about="\n\n".join(filter(None, [above.get(f.name), f.about]))) for f in module.functions]))
 
@@ -98,9 +104,28 @@ def header(program: ir.Program, kernel: ir.Kernel, plans: Sequence[Plan], functi
     scalars = {f.name: f for f in program.scalar_functions}
     parts = [f"{kernel.name} ".ljust(RULE, "-"), columns(source_lines(kernel)),
              render(printer.kernel_doc(kernel, scalars)).rstrip(), columns(checks(program, kernel), "Checks:"),
-             *["\n".join([title, "", *launches(plan, functions)])
-               for plan, title in zip(plans, titles(plans), strict=True)],
-             columns(dict([row for plan in plans for row in arguments(plan, functions)]).items(), "Arguments:")]
+             *how_launched(plans, functions)]
+    return "\n\n".join(filter(None, parts))
+
+
+def how_launched(plans: Sequence[Plan], functions: Functions) -> list[str]:
+    return [*["\n".join([title, "", *launches(plan, functions)])
+              for plan, title in zip(plans, titles(plans), strict=True)],
+            columns(dict([row for plan in plans for row in arguments(plan, functions)]).items(), "Arguments:")]
+
+
+def header_of_offer(program: ir.Program, offer: ir.Function, plans: Sequence[Plan], functions: Functions) -> str:
+    """The header of a loop over rows: all that it goes through."""
+    scalars = {f.name: f for f in program.scalar_functions}
+    inside = reachable(calls_of_functions(program), (offer.apart,))
+    called = [f for f in program.functions if f.name in inside]
+    run = {s.kernel for f in called for s in statements(f.body) if isinstance(s, ir.Run)}
+    kernels = [kernel for kernel in program.kernels if kernel.name in run]
+    parts = [f"{offer.name} ".ljust(RULE, "-"), columns(lines_of([f.origin for f in called])),
+             *[render(printer.function_doc(f)).rstrip() for f in called],
+             *[render(printer.kernel_doc(kernel, scalars)).rstrip() for kernel in kernels],
+             columns(dict(row for kernel in kernels for row in checks(program, kernel)).items(), "Checks:"),
+             *how_launched(plans, functions)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -124,7 +149,10 @@ def columns(rows: Iterable[tuple[str, str]], title: str = "") -> str:
 
 def source_lines(kernel: ir.Kernel) -> Iterator[tuple[str, str]]:
     """The lines of the user's that the kernel was made from, in the order in which they stand."""
-    origins = kernel.merged or (kernel.origin, *(bind.origin for bind in kernel.binds))
+    return lines_of(kernel.merged or (kernel.origin, *(bind.origin for bind in kernel.binds)))
+
+
+def lines_of(origins: Iterable[Origin]) -> Iterator[tuple[str, str]]:
     spans = [span for origin in origins if (span := user_span(origin))]
     for name, line, text in dict.fromkeys((s.source.name, s.line, line_of(s)) for s in
                                           sorted(spans, key=lambda s: (s.source.name, s.start))):
