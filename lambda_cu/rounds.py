@@ -16,6 +16,7 @@ from nessie.lambda_cu.scope import statements
 Functions = Mapping[str, ir.Function]
 Kernels = Mapping[str, ir.Kernel]
 Keys = dict[str, Hashable]
+Classes = tuple[int, ...]
 ANY = "any"                     # the key of what no call that ends has given so far
 
 
@@ -75,7 +76,9 @@ def ends_of(block: ir.Block, name: str) -> Iterator[ir.Call]:
 def why_not_walked(kernel: ir.Kernel) -> str:
     for bind in kernel.binds:
         match bind.soac:
-            case ir.Once() | ir.Map(space=ir.Flat()) | ir.Reduce(space=ir.Flat()) | ir.Scan(space=ir.Flat(), total=False):
+            case ir.Once() | ir.Map(space=ir.Flat()) | ir.Reduce(space=ir.Flat()):
+                pass
+            case ir.Scan(space=ir.Flat(), total=False):
                 pass
             case ir.Map() | ir.Reduce() | ir.Scan():
                 return f"{', '.join(bind.names)} is of sequences in sequences"
@@ -92,48 +95,53 @@ def shown(name: str) -> str:
 # Lengths ----------------------------------------------------------------------------------------
 
 
-def kept_lengths(functions: Functions, name: str) -> tuple[Hashable, ...]:
-    """The key of each result of the function: a number, if it is always the parameter of that number."""
-    found: dict[str, tuple[Hashable, ...]] = {}
-    while True:
-        before = dict(found)
-        looked: set[str] = set()
-        look(functions, name, found, looked)
-        if found == before:
-            return found[name]
+def kept_lengths(functions: Functions, name: str, alike: Classes) -> tuple[Hashable, ...]:
+    """The key of each result of the function, which is called with parameters of which some are `alike`: the number of
+    the parameter that it always is, of those that are alike the first."""
+    return Lengths(functions, name, alike).given[name]
 
 
-def look(functions: Functions, name: str, found: dict[str, tuple[Hashable, ...]], looked: set[str]) -> None:
-    """Improve what is known of the function, and of all that it calls."""
-    function = functions[name]
-    looked.add(name)
-    keys: Keys = {param.name: at for at, param in enumerate(function.params)}
-    given = of_block(functions, function.body, keys, found, looked)
-    found[name] = tuple([key if isinstance(key, int) or key == ANY else None for key in given])
+class Lengths:
+    """`classes`: for each parameter of a function the first that is always the same; `given`: the keys of results. Both
+    are less and less, until nothing changes: what a call passes tells parameters apart."""
 
+    def __init__(self, functions: Functions, name: str, alike: Classes) -> None:
+        self.functions = functions
+        self.classes: dict[str, Classes] = {name: alike}
+        self.given: dict[str, tuple[Hashable, ...]] = {}
+        before: object = None
+        while before != (before := (dict(self.classes), dict(self.given))):
+            for each in list(self.classes):
+                self.look(each)
 
-def of_block(functions: Functions, block: ir.Block, keys: Keys, found: dict[str, tuple[Hashable, ...]],
-             looked: set[str]) -> tuple[Hashable, ...]:
-    for statement in block.statements:
-        match statement:
-            case ir.HostLet(result, ir.Var(other)):
-                keys[result.name] = keys.get(other, other)
-            case ir.Call(results, called, arguments):
-                if called not in looked:
-                    look(functions, called, found, looked)
-                given = found.get(called, (ANY,) * len(results))
-                for result, key in zip(results, given, strict=True):
-                    keys[result.name] = (key_of(arguments[key], keys) if isinstance(key, int) else
-                                         ANY if key == ANY else result.name)
-            case ir.Branch(results, _, then, orelse):
-                sides = [of_block(functions, side, keys, found, looked) for side in (then, orelse)]
-                for result, one, other in zip(results, *sides, strict=True):
-                    keys[result.name] = other if one == ANY else one if other in (ANY, one) else result.name
-            case ir.Choose(results, cases):
-                for result, key in zip(results, of_block(functions, cases[-1].block, keys, found, looked), strict=True):
-                    keys[result.name] = key
-    return tuple([key_of(atom, keys) for atom in block.results])
+    def look(self, name: str) -> None:
+        function, classes = self.functions[name], self.classes[name]
+        keys: Keys = {param.name: key for param, key in zip(function.params, classes, strict=True)}
+        given = self.block(function.body, keys)
+        self.given[name] = tuple([key if isinstance(key, int) or key == ANY else None for key in given])
+
+    def block(self, block: ir.Block, keys: Keys) -> tuple[Hashable, ...]:
+        for statement in block.statements:
+            match statement:
+                case ir.HostLet(result, ir.Var(other)):
+                    keys[result.name] = keys.get(other, other)
+                case ir.Call(results, called, arguments):
+                    passed = [key_of(argument, keys) for argument in arguments]
+                    classes = tuple(map(passed.index, passed))
+                    known = self.classes.get(called, classes)
+                    both = list(zip(known, classes, strict=True))
+                    self.classes[called] = tuple(map(both.index, both))
+                    for result, key in zip(results, self.given.get(called, (ANY,) * len(results)), strict=True):
+                        keys[result.name] = passed[key] if isinstance(key, int) else key or result.name
+                case ir.Branch(results, _, then, orelse):
+                    for result, one, other in zip(results, self.block(then, keys), self.block(orelse, keys),
+                                                  strict=True):
+                        keys[result.name] = other if one == ANY else one if other in (ANY, one) else result.name
+                case ir.Choose(results, cases):
+                    keys |= {result.name: key for result, key in
+                             zip(results, self.block(cases[-1].block, keys), strict=True)}
+        return tuple([key_of(atom, keys) for atom in block.results])
 
 
 def key_of(atom: ir.Atom, keys: Keys) -> Hashable:
-    return keys.get(atom.name, atom.name) if isinstance(atom, ir.Var) else ("constant", atom.value)
+    return keys.get(atom.name, atom.name) if isinstance(atom, ir.Var) else ("constant", atom.type, repr(atom.value))

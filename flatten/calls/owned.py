@@ -49,9 +49,11 @@ def offered_rows(t: Translator, call: mono.Call, arguments: list[Value], domain:
 
 
 def why_other_lengths(functions: dict[str, ir.Function], name: str) -> str:
-    called, kept = functions[name], kept_lengths(functions, name)
-    rows = {item.at + 1 for item in items(called.params) if item.arrays}
-    if all([kept[item.at + 1] in rows for item in items(called.results) if item.arrays]):
+    called = functions[name]
+    rows = [at for item in items(called.params) if item.arrays for at in (item.at + 1, item.at + 2)]
+    alike = tuple([rows[0] if at in rows else at for at in range(len(called.params))])
+    kept = kept_lengths(functions, name, alike)
+    if all([kept[item.at + 1] == rows[0] for item in items(called.results) if item.arrays]):
         return ""
     return "rows of the result may be longer or shorter than those that it is given"
 

@@ -75,7 +75,7 @@ class Stats:
     steps: int = 0
     seconds: float = 0.0
     versions: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    kernels: list[tuple[ir.Kernel, KernelStats]] | None = None
+    kernels: list[tuple[ir.Kernel | ir.Function, KernelStats]] | None = None
 
     def add(self, program: ir.Program, done: stats.Stats, steps: int) -> None:
         """Add the counts of a run of the program."""
@@ -83,7 +83,8 @@ class Stats:
         self.elements += done.elements
         self.steps += steps
         if self.kernels is not None:
-            self.kernels += [(k, done.kernels[k.name]) for k in program.kernels if k.name in done.kernels]
+            launched = (*program.kernels, *[f for f in program.functions if f.apart])
+            self.kernels += [(k, done.kernels[k.name]) for k in launched if k.name in done.kernels]
 
 
 @dataclass

@@ -138,8 +138,10 @@ class Profiler(Session):
             self.notified = True
             self.tell("The interpreter is counting work and depth; --time-limit SECONDS stops it.\n")
 
-    def kernel_profile(self, kernel: ir.Kernel, record: KernelStats) -> KernelProfile:
-        spans = [user_span(bind.origin) or user_span(kernel.origin) for bind in kernel.binds]
+    def kernel_profile(self, kernel: ir.Kernel | ir.Function, record: KernelStats) -> KernelProfile:
+        """The profile of a kernel, or of what is done apart or by owners."""
+        origins = [bind.origin for bind in kernel.binds] if isinstance(kernel, ir.Kernel) else [kernel.origin]
+        spans = [user_span(origin) or user_span(kernel.origin) for origin in origins]
         places = tuple(dict.fromkeys(span for span in spans if span))
         seconds = record.seconds if self.target.name == "cpu" else None
         return KernelProfile(kernel.name, places, record.launches, record.elements, record.bytes, seconds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from nessie.base.parts import updated
 from nessie.lambda_cu import nodes as ir
@@ -61,5 +62,6 @@ def without(block: ir.Block, offers: set[str], names: Atoms) -> ir.Block:
             kept += inner.statements
             names |= {r.name: atom for r, atom in zip(statement.results, inner.results, strict=True)}
         elif not (isinstance(statement, ir.Call) and statement.function in offers):
-            kept.append(BLOCKS.map(renamed_statement(statement, names), lambda b: without(b, offers, dict(names))))
+            inside = partial(without, offers=offers, names={**names})
+            kept.append(BLOCKS.map(renamed_statement(statement, names), inside))
     return ir.Block(tuple(kept), renamed_atoms(block.results, names))

@@ -45,12 +45,14 @@ class Room:
 
 
 class LocalCode(Code):
-    """`slots` has the arrays that lie in them, by their names now; `many`: the most slots in use at a time, by type."""
+    """`team`: the owner's lanes; `own`: the owner's number in its block. `slots` has the arrays that lie in them, by
+    their names now; `many`: the most slots in use at a time, by type."""
 
     def __init__(self, scalars: dict[str, str], arrays: dict[str, ir.Array], reserved: Iterable[str],
                  room: Room) -> None:
         super().__init__(scalars, arrays, {*reserved})
-        self.room, self.team, self.own = room, Team(1, integer(0)), integer(0)
+        self.room, self.team = room, Team(1, integer(0))
+        self.own: loops.Exp = integer(0)
         self.slots: dict[str, Slot] = {}
         self.many: dict[str, int] = {}
         self.memory: dict[str, str] = {}

@@ -1,5 +1,5 @@
-"""The plan of an offer over rows (lambda_cu.offers): each owner takes a row into shared memory, goes through the rounds of
-a loop there (rounds), and leaves what it comes to where the row's results lie.
+"""The plan of an offer over rows (lambda_cu.offers): each owner takes a row into shared memory, goes through the rounds
+of a loop there (rounds), and leaves what it comes to where the row's results lie.
 
 An owner whose row has no room, or who gives up, says so; so all is done otherwise. The block that ends last tells the
 host whether all is done.
@@ -15,7 +15,16 @@ from nessie.cudagen.kernels.code import RESERVED, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
-from nessie.cudagen.loops.plan import CELL_STRIDE, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult, Shape
+from nessie.cudagen.loops.plan import (
+    TICKETS,
+    ArrayResult,
+    Buffer,
+    Phase,
+    Plan,
+    Result,
+    ScalarResult,
+    Shape,
+)
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, BLOCKS, ENDED, MOST_BLOCKS, THREAD, first_thread, unless_stopped
 from nessie.cudagen.skeletons.kernel import CELLS, input_of
 from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Room, Slot
@@ -27,7 +36,6 @@ from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.owners import LANES
 from nessie.lambda_cu.offers import Item, given, taken
 from nessie.lambda_cu.rename import rename_param, rename_space
-from nessie.lambda_cu.scope import atom_names
 
 FEW = 64                        # threads of a block whose owners are no blocks
 SHARED = 48 << 10               # bytes of shared memory that a block has
@@ -38,7 +46,7 @@ GAVE = "gave_up"
 
 def plan_offer(offer: ir.Function, program: ir.Program, tables: Tables) -> Module:
     """The plan; Declined if no owner can go through the loop. The first try says how many slots it takes."""
-    owners = THREADS // lanes_of(offer) if lanes_of(offer) == THREADS else FEW // lanes_of(offer)
+    owners = max(1, FEW // lanes_of(offer))
     tried = Offer(offer, program, tables, Room(MOST, owners))
     elements = MOST
     while elements * tried.code.bytes_each > SHARED - SPARE:
@@ -64,8 +72,9 @@ class Offer:
         self.code = code = LocalCode(scalars, arrays, [GAVE, "ended"], room)
         code.narrow = {name: type_.base for name, type_ in arrays.items()}
         lanes = lanes_of(offer)
-        lane = integer(0) if lanes == 1 else THREAD if room.owners == 1 else code.let_int(
-            "lane", op("and", THREAD, integer(lanes - 1)))
+        lane: loops.Exp = integer(0)
+        if lanes > 1:
+            lane = THREAD if room.owners == 1 else code.let_int("lane", op("and", THREAD, integer(lanes - 1)))
         code.team = self.team = Team(lanes, lane)
         code.own = integer(0) if room.owners == 1 else THREAD if lanes == 1 else code.let_int(
             "own", op("/", THREAD, integer(lanes)))
@@ -152,8 +161,8 @@ class Offer:
                            loops.Var("failed", "int", integer(NO_FAILURE)), *code.statements]
         unless_stopped(code)
         lanes, room = self.team.lanes, code.room
-        about = f"{ABOUT[lanes]} holds a row of up to {room.each} elements, and goes through all rounds of {offer.apart}"
-        function = replace(code.function(f"{name}_rounds", (), "cuda", offer.origin), about=about + ".")
+        about = f"{ABOUT[lanes]} holds a row of up to {room.each} elements, and goes through all rounds."
+        function = replace(code.function(f"{name}_rounds", (), "cuda", offer.origin), about=about)
         segments = size_exp(self.over.segments)
         blocks = op("min", op("/", op("+", segments, integer(room.owners - 1)), integer(room.owners)),
                     integer(MOST_BLOCKS))
@@ -163,8 +172,9 @@ class Offer:
         arguments = tuple([loops.Name("cells" if p.name in CELLS.values() else p.name) for p in function.parameters])
         phase = Phase(function.name, arguments, None, buffers,
                       shape=Shape((blocks, one, one), (integer(room.owners * lanes), one, one)))
-        results = (ScalarResult(offer.results[0].name, 0, "bool"), *[ArrayResult(r.name) for r in offer.results[1:]])
-        plan = Plan(self.offer.name, tuple(map(input_of, offer.params)), (phase,), results, 1,
+        results: list[Result] = [ScalarResult(offer.results[0].name, 0, "bool")]
+        results += [ArrayResult(r.name) for r in offer.results[1:]]
+        plan = Plan(self.offer.name, tuple(map(input_of, offer.params)), (phase,), tuple(results), 1,
                     size_exp(self.over.total), origin=offer.origin)
         return Module((function,), (plan,))
 
@@ -177,7 +187,7 @@ class Offer:
         code.note("the block that ends last goes on: it sees what all others have left")
         with first_thread(code):
             code.add(loops.Atomic("add", tickets, ENDED, integer(1), "ended", ordered=True))
-            done = loops.Store(code.array(CELLS["bool"], "bool", writable=True), integer(0 * CELL_STRIDE["bool"]),
+            done = loops.Store(code.array(CELLS["bool"], "bool", writable=True), integer(0),
                                op("==", loops.Load(gave, integer(0)), integer(0)))
             code.add(loops.If(op("==", op("+", loops.Name("ended"), integer(1)), BLOCKS),
                               (loops.Atomic("exchange", tickets, ENDED, integer(0)), done)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from nessie.base.names import Names
 from nessie.base.source import IllFormed
@@ -27,6 +28,7 @@ from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Slot
 from nessie.cudagen.skeletons.owners.teams import Team, meet
 from nessie.cudagen.skeletons.owners.walk import Segment, places_of
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings import owners
 from nessie.lambda_cu.parts import BLOCKS, subexpressions
 from nessie.lambda_cu.rename import all_names
@@ -58,7 +60,7 @@ class Rounds:
     what is being written, block by block of the function; `around`: the slots that are wanted behind its call;
     `bounded`: what is known to have room."""
 
-    def __init__(self, code: LocalCode, team: Team, tables: Tables, program: ir.Program, by: ir.Mapping,
+    def __init__(self, code: LocalCode, team: Team, tables: Tables, program: ir.Program, by: maps.Mapping,
                  called: str) -> None:
         self.code, self.team, self.tables, self.program, self.by = code, team, tables, program, by
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -119,13 +121,13 @@ class Rounds:
                 code.add(loops.Set(self.fine, op("<=", size, integer(code.room.each))))
                 self.later.pop()
                 bounded, self.bounded = self.bounded, self.bounded | {size}
-                self.if_fine(lambda here=at: self.steps(statements[here:], behind, done))
+                self.if_fine(partial(self.steps, statements[at:], behind, done))
                 self.bounded = bounded
                 return
             may_give_up = self.statement(statement)
             self.later.pop()
             if may_give_up:
-                self.if_fine(lambda rest=rest: self.steps(rest, behind, done))
+                self.if_fine(partial(self.steps, rest, behind, done))
                 return
         done()
 
@@ -183,7 +185,7 @@ class Rounds:
         written = []
         for block in blocks:
             with code.block() as inside:
-                self.steps(block.statements, atom_names(block.results), lambda block=block: self.become(chosen, block))
+                self.steps(block.statements, atom_names(block.results), partial(self.become, chosen, block))
             written.append(tuple(inside))
         if condition is None:
             code.statements += written[0]
@@ -370,8 +372,7 @@ class Body:
     def block(self, block: ir.Block) -> None:
         """A block at the function's end."""
         call, branch = tail_call(block, self.function.name), last_branch(block)
-        *before, last = block.statements or (None,)
-        names = atom_names(block.results)
+        before, names = block.statements[:-1], atom_names(block.results)
         if call is not None:
             self.rounds.steps(before, {*names, *used_names(call)}, lambda: self.go_round(call, block))
         elif branch is not None:

@@ -1,0 +1,235 @@
+"""Loops over rows that owners go through by themselves: the values are those of the interpreter, in one launch."""
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from built import execute, gpu_device
+from executors import Compiled, Failed, agree, outcome
+from owner_kernels import LEVELS
+
+from nessie.base.source import IllFormed, NessieError, Source
+from nessie.base.values import flatten_value, plain_value
+from nessie.cudagen.cuda.cudasim import compiler
+from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.host.check import check as check_instructions
+from nessie.cudagen.host.translate import translate
+from nessie.driver import compile_program
+from nessie.forms import TEXT
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.check import check
+from nessie.lambda_cu.reference.reference import execute as execute_reference
+from nessie.lambda_cu.text.parser import parse
+from nessie.lambda_cu.text.printer import show
+from nessie.pipeline import Job, pass_named
+from nessie.schedule.wishes.wishes import LEVEL, Wish
+
+BITONIC = """
+function stage(xs, k, j) : ([int], int, int) -> [int] =
+  {let p = i xor j; y = xs[p]; up = (i and k) == 0; low = i < p
+   in if not(up xor low) then min(x, y) else max(x, y) : x in xs; i in [0:#xs]};
+function stages(xs, k, j) : ([int], int, int) -> [int] =
+  if j == 0 then xs else stages(stage(xs, k, j), k, rshift(j, 1));
+function phases(xs, k) : ([int], int) -> [int] =
+  if k > #xs then xs else phases(stages(xs, k, rshift(k, 1)), lshift(k, 1));
+function main(rows) : [[int]] -> [[int]] = let b = {phases(r, 2) : r in rows} in b;
+"""
+RELAX = """
+function relax(xs, k) : ([float], int) -> [float] =
+  if k == 0 then xs
+  else relax({if i > 0 and i < #xs - 1 then (xs[i - 1] + xs[i + 1]) * 0.5 else x : x in xs; i in [0:#xs]}, k - 1);
+function main(rows, k) : ([[float]], int) -> [[float]] = let b = {relax(r, k) : r in rows} in b;
+"""
+SUMS = """
+function until(xs, n) : ([int], int) -> ([int], int) =
+  if n > 5 or sum(xs) > 100 then (xs, n) else until({x + y : x in plus_scan(xs); y in xs}, n + 1);
+function main(rows) : [[int]] -> [([int], int)] = let b = {until(r, #r) : r in rows} in b;
+"""
+JUMPS = """
+function jump(p, d, k) : ([int], [int], int) -> [int] =
+  if k == 0 then d else jump(p -> p, {x + y : x in d; y in d -> p}, k - 1);
+function main(ps) : [[int]] -> [[int]] = let b = {jump(p, dist(1, #p), 5) : p in ps} in b;
+"""
+KINDS = """
+function go(xs, cs, k) : ([(int, float)], [bool], int) -> ([(int, float)], [bool], int) =
+  if k < 1 then (xs, cs, k)
+  else go({(i + 1, if c then g * 2.0 else g) : (i, g) in xs; c in cs}, {not c : c in cs}, k - 1);
+function main(rows) : [[int]] -> [([(int, float)], [bool], int)] =
+  let b = {go({(x, float(x)) : x in r}, {x > 2 : x in r}, #r) : r in rows} in b;
+"""
+TWICE = """
+function up(xs, k) : ([int], int) -> [int] = if k == 0 then xs else up({x + k : x in xs}, k - 1);
+function turn(xs, ys, k) : ([int], [int], int) -> [int] =
+  if k == 0 then {x - y : x in xs; y in ys} else turn(up(ys, 2), up(xs, k), k - 1);
+function main(rows) : [[int]] -> [[int]] = let b = {turn(r, {x * x : x in r}, 5) : r in rows} in b;
+"""
+FIRST = """
+function first(xs, k) : ([int], int) -> [int] =
+  if k == 0 or #xs == 0 then xs else first({x - xs[#xs - 1] : x in xs}, if xs[0] > 3 then k - 1 else 0);
+function main(rows) : [[int]] -> [[int]] = let b = {first(r, 3) : r in rows} in b;
+"""
+MEANS = """
+function near(xs, e) : ([float], float) -> [float] =
+  let m = sum(xs) / float(max(1, #xs)); d = {abs(x - m) : x in xs}
+  in if max_val(d) < e then xs else near({(x + m) / 2.0 : x in xs}, e);
+function main(rows) : [[float]] -> [[float]] = let b = {near(r, 0.5) : r in rows} in b;
+"""
+DIVIDE = """
+function div(xs, k) : ([int], int) -> [int] = if k == 0 then xs else div({60 / (x - 1) : x in xs}, k - 1);
+function main(rows, k) : ([[int]], int) -> [[int]] = let b = {div(r, k) : r in rows} in b;
+"""
+FOREVER = """
+function on(xs) : [int] -> [int] = if #xs < 0 then xs else on({x + 1 : x in xs});
+function main(rows) : [[int]] -> [[int]] = let b = {on(r) : r in rows} in b;
+"""
+GROUPS = BITONIC.replace("main(rows) : [[int]]", "main(xs) : [int]").replace("r in rows", "r in group_by(xs, 16)")
+
+
+def rows(lengths: list[int], least: int = 0, most: int = 30) -> list[list[int]]:
+    numbers = random.Random(len(lengths))
+    return [[numbers.randint(least, most) for _ in range(length)] for length in lengths]
+
+
+def halves(lengths: list[int]) -> list[list[float]]:
+    return [[x / 2 for x in row] for row in rows(lengths)]
+
+
+LENGTHS = [3, 0, 0, 13, 1, 0, 8, 16, 5, 2]
+CASES: dict[str, tuple[str, list[Any]]] = {
+    "bitonic": (BITONIC, [rows([16] * 70)]),
+    "bitonic, other lengths": (BITONIC, [rows([16, 1, 0, 2, 8, 4, 0, 16, 1])]),
+    "neighbours": (RELAX, [halves(LENGTHS), 7]),
+    "no rounds": (RELAX, [halves(LENGTHS), 0]),
+    "sums and scans": (SUMS, [rows(LENGTHS)]),
+    "gathers": (JUMPS, [[[min(n - 1, i + 1) for i in range(n)] for n in LENGTHS]]),
+    "pairs, several rows, scalars": (KINDS, [rows(LENGTHS)]),
+    "loops in a loop, rows that take turns": (TWICE, [rows(LENGTHS)]),
+    "elements decide": (FIRST, [rows(LENGTHS)]),
+    "until they are near": (MEANS, [halves([4, 0, 1, 16, 2, 8, 8])]),
+    "checks that hold": (DIVIDE, [rows(LENGTHS, 30, 90), 1]),
+}
+
+
+def compiled(source: str, level: str, **how: Any) -> ir.Program:
+    job = Job(entry="main", target="cudasim", wishes=(Wish(LEVEL, "b", level),), **how)
+    program: ir.Program = compile_program(job, TEXT, Source("test.nesl", source), pass_named("borders"))
+    check_instructions(translate(program))
+    return program
+
+
+def run(source: str, level: str, arguments: list[Any], **how: Any) -> tuple[Any, int, list[bool]]:
+    """The value, the number of launches, and whether what owners were offered was done."""
+    program = compiled(source, level, **how)
+    device = gpu_device(program, Cudasim(2, 1))
+    done: list[bool] = []
+    launch = device.launch
+
+    def noted(kernel: str, given: Any, spare: Any = ()) -> Any:
+        found = launch(kernel, given, spare)
+        if kernel in device.offers:
+            done.append(bool(found[0]))
+        return found
+
+    device.launch = noted                                           # type: ignore[method-assign]
+    parameters, result = Compiled(source).signature
+    flat = [flatten_value(a, t) for a, t in zip(arguments, parameters, strict=True)]
+    value = plain_value(execute(program, flat, device), result)
+    assert agree(plain_value(execute_reference(program, flat), result), value)
+    return value, device.stats.launches, done
+
+
+simulated = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+
+
+@simulated
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", CASES)
+def test_owners_go_through_all_rounds(name: str, level: str) -> None:
+    source, arguments = CASES[name]
+    found, _, done = run(source, level, arguments)
+    expected = outcome(Compiled(source), "interpreter", arguments)
+    assert agree(expected, found), f"{found}, not {expected}"
+    assert done == [True]
+
+
+@simulated
+@pytest.mark.parametrize("level", LEVELS)
+def test_bitonic_rows_are_one_launch(level: str) -> None:
+    source, arguments = CASES["bitonic"]
+    uniform = (ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("int"), "uniform")),)
+    found, launches, done = run(source, level, arguments)
+    assert (found, launches, done) == ([sorted(row) for row in arguments[0]], 1, [True])
+    assert sum(isinstance(f.over, ir.Uniform) for f in compiled(source, level, layouts=uniform).functions) == 1
+    (elements,) = rows([64])
+    found, launches, done = run(GROUPS, level, [elements])
+    assert (found, launches, done) == ([sorted(elements[at:at + 16]) for at in range(0, 64, 16)], 3, [True])
+
+
+@simulated
+@pytest.mark.parametrize("level, room", [("thread", 32), ("sub4", 128), ("sub8", 256), ("warp", 1024), ("block", 2048)])
+def test_rows_that_have_no_room_are_lifted(level: str, room: int) -> None:
+    source, _ = CASES["neighbours"]
+    for length, fits in ((room, True), (room + 1, False)):
+        arguments: list[Any] = [halves([3, length, 0]), 2]
+        found, launches, done = run(source, level, arguments)
+        assert agree(outcome(Compiled(source), "interpreter", arguments), found)
+        assert done == [fits] and (launches == 1) == fits
+
+
+@simulated
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_fails_is_told_as_ever(level: str) -> None:
+    arguments = [[[61, 5], [3, 4, 2, 1], [9]], 2]
+    expected = outcome(Compiled(DIVIDE), "interpreter", arguments)
+    assert isinstance(expected, Failed)
+    with pytest.raises(NessieError, match=expected.message):
+        run(DIVIDE, level, arguments)
+    with pytest.raises(NessieError, match="recursion is deeper"):
+        run(FOREVER, level, [[[1], [2, 3]]])
+
+
+@simulated
+@pytest.mark.parametrize("source, arguments", [
+    ("function f(xs, k) : ([int], int) -> [int] = if k == 0 then xs else f({x in xs | x > k}, k - 1);"
+     "function main(rows) : [[int]] -> [[int]] = let b = {f(r, 3) : r in rows} in b;", [rows(LENGTHS)]),
+    ("function f(xs, k) : ([int], int) -> [int] = if k == 0 then xs else f(take(xs, #xs / 2), k - 1);"
+     "function main(rows) : [[int]] -> [[int]] = let b = {f(r, 2) : r in rows} in b;", [rows(LENGTHS)]),
+    ("function f(xs, k) : ([int], int) -> [int] = if k == 0 then xs else {x + 1 : x in f(xs, k - 1)};"
+     "function main(rows) : [[int]] -> [[int]] = let b = {f(r, 2) : r in rows} in b;", [rows(LENGTHS)]),
+    ("function f(xs, t, k) : ([int], [int], int) -> [int] = if k == 0 then xs else f({t[rem(x, 3)] : x in xs}, t, k - 1);"
+     "function main(rows, t) : ([[int]], [int]) -> [[int]] = let b = {f(r, t, 2) : r in rows} in b;",
+     [rows(LENGTHS), [4, 5, 6]]),
+    ("function f(xs, k) : ([int], int) -> [int] = if k == 0 then xs else f(sort(xs), k - 1);"
+     "function main(rows) : [[int]] -> [[int]] = let b = {f(r, 2) : r in rows} in b;", [rows(LENGTHS)]),
+])
+def test_what_is_no_loop_over_rows_stays_as_it_is(source: str, arguments: list[Any]) -> None:
+    found, _, done = run(source, "warp", arguments)
+    assert agree(outcome(Compiled(source), "interpreter", arguments), found) and done == []
+
+
+def test_nobody_owns_rows_unless_somebody_asks() -> None:
+    program = compile_program(Job(entry="main", target="cudasim"), TEXT, Source("test.nesl", BITONIC),
+                              pass_named("borders"))
+    assert not any(f.apart for f in program.functions)
+    job = Job(entry="main", target="cudasim", wishes=(Wish(LEVEL, "p", "warp"),), strict=False)
+    program = compile_program(job, TEXT, Source("test.nesl", BITONIC), pass_named("borders"))
+    assert not any(f.apart for f in program.functions)
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("over irregular(rows_offsets_1, n_11, n_12) ", "", "other than what is offered"),
+    ("over irregular(rows_offsets_1, n_11, n_12) by Levels([warp, lane], Gen)", "by Levels([warp, lane], Gen)",
+     "over no space"),
+    ("apart `phases~` over", "over", "only an offer is over a space"),
+    ("x_2 : int)", "x_2 : float)", "takes other than what is offered"),
+    ("b_3 : [int; n_12])", "b_3 : [float; n_12])", "gives other than what is offered"),
+    ("irregular(rows_offsets_1, n_11, n_12)", "uniform(n_11, n_12, n_12)", "what its space mentions"),
+])
+def test_offers_over_spaces_are_checked(old: str, new: str, message: str) -> None:
+    text = show(compiled(BITONIC, "warp"))
+    assert text.count(old) == 1
+    assert show(parse(text)) == text
+    check(parse(text))
+    with pytest.raises(IllFormed, match=message):
+        check(parse(text.replace(old, new, 1)))
