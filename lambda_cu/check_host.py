@@ -51,10 +51,10 @@ def check_function(function: ir.Function, tables: Tables) -> None:
     host = Host(Scope({}, tables.scalars), taken, tables.sites, tables)
     bind_all(function.params, host)
     check_results(function.results, host)
-    if function.apart:
-        check_offer(function, tables)
     require(function.over is None or bool(function.apart), "only an offer is over a space")
     require(function.by is None or function.over is not None, "nobody walks what is over no space")
+    if function.apart:
+        check_offer(function, tables)
     if function.over is not None:
         check_space(function.over, host.scope)
     check_block(function.body, function.results, host)

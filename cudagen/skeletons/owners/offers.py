@@ -45,7 +45,8 @@ GAVE = "gave_up"
 
 
 def plan_offer(offer: ir.Function, program: ir.Program, tables: Tables) -> Module:
-    """The plan; Declined if no owner can go through the loop. The first try says how many slots it takes."""
+    """The plan; Declined if no owner can go through the loop. The first try says how many slots it takes, and if flags
+    are needed."""
     owners = max(1, FEW // lanes_of(offer))
     tried = Offer(offer, program, tables, Room(MOST, owners))
     elements = MOST
@@ -53,7 +54,7 @@ def plan_offer(offer: ir.Function, program: ir.Program, tables: Tables) -> Modul
         elements //= 2
     if elements < owners:
         raise Declined("its rows take more shared memory than there is")
-    return Offer(offer, program, tables, Room(elements, owners)).module()
+    return Offer(offer, program, tables, Room(elements, owners), tried.rounds.checks).module()
 
 
 def lanes_of(offer: ir.Function) -> int:
@@ -62,7 +63,8 @@ def lanes_of(offer: ir.Function) -> int:
 
 
 class Offer:
-    def __init__(self, offer: ir.Function, program: ir.Program, tables: Tables, room: Room) -> None:
+    def __init__(self, offer: ir.Function, program: ir.Program, tables: Tables, room: Room,
+                 flags: bool = True) -> None:
         self.offer = offer = with_good_names(offer)
         self.called = next(f for f in program.functions if f.name == offer.apart)
         assert offer.over is not None and offer.by is not None
@@ -78,7 +80,7 @@ class Offer:
         code.team = self.team = Team(lanes, lane)
         code.own = integer(0) if room.owners == 1 else THREAD if lanes == 1 else code.let_int(
             "own", op("/", THREAD, integer(lanes)))
-        self.rounds = Rounds(code, self.team, tables, program, offer.by, offer.apart)
+        self.rounds = Rounds(code, self.team, tables, program, offer.by, offer.apart, flags)
         self.segment = loops.Name(code.fresh("s"))
         with code.block() as body:
             self.row()
@@ -103,12 +105,13 @@ class Offer:
                 code.note("the row is in shared memory")
                 meet(code, self.team)
             results = rounds.call(self.called, arguments)
+            rounds.if_fine(lambda: self.begin_at_0(results))
             rounds.if_fine(lambda: self.leave(results, start))
         code.add(loops.If(loops.Name(rounds.fine), tuple(inside)))
-        gave = loops.Store(code.array(GAVE, "int", writable=True), integer(0), integer(1))
+        gave = loops.Atomic("exchange", code.array(GAVE, "int", writable=True), integer(0), integer(1))
         code.add(loops.If(op("not", loops.Name(rounds.fine)), self.team.first([gave])))
-        if self.team.lanes > 1:
-            code.note("the next row goes where this one is")
+        if rounds.flags:
+            code.note("the flags are set back for the next row, which lanes take where their own elements are")
             meet(code, self.team)
 
     def argument(self, item: Item, found: tuple[ir.Param, ...], start: loops.Exp, length: loops.Exp,
@@ -132,6 +135,14 @@ class Offer:
             code.add(loops.For(index.name, self.team.lane, length, tuple(copied), integer(self.team.lanes)))
             yield slots[-1]
 
+    def begin_at_0(self, results: list[Held]) -> None:
+        """Give up if a sequence does not begin where its array does: lanes leave the elements that they have found."""
+        starts = [held.exp for item, _ in given(self.offer, self.called) if item.arrays
+                  for held in results[item.at:item.at + 1] if isinstance(held, Value)]
+        for start in starts:
+            self.code.add(loops.Set(self.rounds.fine, op("and", loops.Name(self.rounds.fine),
+                                                         op("==", start, integer(0)))))
+
     def leave(self, results: list[Held], start: loops.Exp) -> None:
         """Store the results."""
         code = self.code
@@ -148,8 +159,7 @@ class Offer:
             with code.block() as copied:
                 for param, slot in zip(found, others[2:], strict=True):
                     assert isinstance(slot, Slot)
-                    code.store(param.name, op("+", start, index),
-                               Value(code.at(slot, op("+", first.exp, index)), slot.base))
+                    code.store(param.name, op("+", start, index), Value(code.at(slot, index), slot.base))
             code.add(loops.For(index.name, self.team.lane, others[0].exp, tuple(copied), integer(self.team.lanes)))
 
     # The plan -------------------------------------------------------------------------------
@@ -181,8 +191,9 @@ class Offer:
     def tell(self) -> None:
         """The last block tells whether all is done."""
         code = self.code
-        code.note("what this block has left is there before it says that it ends")
-        code.add(loops.Barrier())
+        if not self.team.whole:
+            code.note("what the block's owners say is there before it says that it ends")
+            code.add(loops.Barrier())
         tickets, gave = code.array(TICKETS, "int", writable=True), code.array(GAVE, "int", writable=True)
         code.note("the block that ends last goes on: it sees what all others have left")
         with first_thread(code):

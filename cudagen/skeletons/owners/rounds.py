@@ -58,10 +58,10 @@ class Row(Segment):
 class Rounds:
     """Writes the loop. `fine`: a variable that says that nobody has given up; `later`: the names that are used behind
     what is being written, block by block of the function; `around`: the slots that are wanted behind its call;
-    `bounded`: what is known to have room."""
+    `bounded`: what is known to have room; `flags`: with flags, if lanes need them; `checks`: whether they do."""
 
     def __init__(self, code: LocalCode, team: Team, tables: Tables, program: ir.Program, by: maps.Mapping,
-                 called: str) -> None:
+                 called: str, flags: bool) -> None:
         self.code, self.team, self.tables, self.program, self.by = code, team, tables, program, by
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.functions = {function.name: function for function in program.functions}
@@ -69,8 +69,8 @@ class Rounds:
             raise Declined(why)
         self.fine = code.var("fine", "bool", TRUE)
         self.left = code.var("left", "int", integer(ROUNDS))
-        self.turn, self.flags = "", ""
-        if team.lanes > 1:
+        self.turn, self.flags, self.checks = "", "", False
+        if flags and team.lanes > 1:
             self.turn = code.var("turn", "int", integer(0))
             self.flags = code.fresh("gives_up")
         self.later: list[set[str]] = []
@@ -102,7 +102,7 @@ class Rounds:
         if not together or self.team.lanes == 1:
             code.add(loops.Set(self.fine, op("not", failed)))
             return
-        turn = loops.Name(self.turn)
+        turn, self.checks = loops.Name(self.turn), True
         code.add(loops.If(failed, (loops.Store(self.flags, self.flag(turn), integer(1)),)))
         meet(code, self.team)
         code.add(loops.Set(self.fine, op("==", loops.Load(self.flags, self.flag(turn)), integer(0))))
