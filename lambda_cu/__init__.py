@@ -17,6 +17,7 @@
 
     text/               programs as text and back
     spaces/             lengths and positions as polynomials
+    offers/             loops over rows, which owners of rows may go through
     mappings/           how the space of a kernel is walked by threads
     borders/            what decides nothing about where an element is: the interior of stencils, partitions
     passes/             simplify and its parts, and the other passes on this form

@@ -12,7 +12,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_choices import check_cases
 from nessie.lambda_cu.check_expressions import Place, check_expression, check_no_fold, distinct
 from nessie.lambda_cu.layout import parameters
-from nessie.lambda_cu.offers import check_over
+from nessie.lambda_cu.offers.rows import check_over
 from nessie.lambda_cu.scope import results as results_of
 from nessie.lambda_cu.scope import statements
 from nessie.lambda_cu.text.printer_expressions import show_type

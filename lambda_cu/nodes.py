@@ -481,7 +481,7 @@ class Function(Located):
     results, whose payloads come one after another. The body declines: it gives false and nothing.
 
     With `over`, a space, the activations' sequences are its segments, and so are those of the results, which are as
-    long (lambda_cu.offers says what is taken and given). `by`: who walks an activation; nobody does without it."""
+    long (lambda_cu.offers.rows says what is taken and given). `by`: who walks an activation; nobody does without it."""
     name: str
     params: tuple[Param, ...]
     results: tuple[Param, ...]

@@ -7,6 +7,7 @@
     rows            finds the arguments that may cross as rows
     compaction      copies a small part of a large payload
     apart           decides which activations of a recursion one thread shall do
+    owned           offers loops over rows to owners of rows
     unrolled        writes apply-to-each over sequences of known length out
     entry           makes the function that a run calls
 """

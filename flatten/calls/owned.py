@@ -1,6 +1,6 @@
 """Loops over rows that owners hold: a recursion that calls itself as its last step, on a row and scalars, for each row.
 
-    done, results = f^rows          an offer (lambda_cu.offers): the owner of a row goes through all rounds by himself
+    done, results = f^rows          an offer (lambda_cu.offers.rows): the owner of a row goes through all rounds by himself
     results if done, else those of f^, the lifted version, in which a round is a launch for all rows
 
 An offer is made only where users ask for levels: whether the owner that they name does it is decided later
@@ -22,9 +22,9 @@ from nessie.flatten.values.materialise import elements
 from nessie.flatten.values.spaces import space_for
 from nessie.flatten.values.values import Both, Scalar, Sequence, Value, dense, pull, seq_of
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.offers import items
+from nessie.lambda_cu.offers.rounds import kept_lengths, why_no_loop
+from nessie.lambda_cu.offers.rows import items
 from nessie.lambda_cu.rename import rename_space, rename_type
-from nessie.lambda_cu.rounds import kept_lengths, why_no_loop
 from nessie.lambda_cu.scope import space_names
 from nessie.mono import nodes as mono
 

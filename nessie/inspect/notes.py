@@ -11,9 +11,12 @@ from dataclasses import replace
 from nessie import driver, forms, pipeline
 from nessie.base.source import Origin, Span, user_span
 from nessie.cudagen.generate import CHUNK
+from nessie.cudagen.kernels.scalar_functions import tables_of
 from nessie.cudagen.kernels.walk import walk_of as places_of
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.cpu import products as registers
+from nessie.cudagen.skeletons.owners.local import Declined
+from nessie.cudagen.skeletons.owners.offers import prepared
 from nessie.cudagen.skeletons.products import staged
 from nessie.flatten.flatten import flattened
 from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obstacle, obstacles
@@ -25,6 +28,7 @@ from nessie.lambda_cu.borders.partitions import left_of, with_parts
 from nessie.lambda_cu.mappings.axes import show_space
 from nessie.lambda_cu.mappings.choice.auto import of_kernel, shown_candidates
 from nessie.lambda_cu.mappings.kernels import Walk, walks_of
+from nessie.lambda_cu.mappings.nodes import Levels
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.shown import in_sizes, product, shown_idle, shown_launch, shown_recovery
 from nessie.lambda_cu.mappings.strategies import AUTO
@@ -41,6 +45,7 @@ from nessie.schedule.explain.notes import (
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
+    LoopExplained,
     MappingExplained,
     Notes,
     PartExplained,
@@ -59,23 +64,23 @@ def notes_of(job: pipeline.Job, ran: Mapping[str, driver.PassResult]) -> Notes:
     made = driver.made(ran.values())
     fused = made[forms.FUSED]
     inside, mapped = interiors(fused), mappings(fused, made[forms.FLAT], job)
-    joined = products(fused, job.target)
+    joined, rounds = products(fused, job.target), loops(fused)
     if forms.MONO not in made:
-        return Notes(interiors=inside, mappings=mapped, products=joined)
-    reductions, spaces = of_flattening(made[forms.MONO], fused, job)
+        return Notes(interiors=inside, mappings=mapped, products=joined, loops=rounds)
+    reductions, spaces, refused = of_flattening(made[forms.MONO], fused, job)
     return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside, mapped,
-                 joined)
+                 joined, (*rounds, *refused))
 
 
 def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
     """How each function runs that the program calls: in a thread, or why not."""
     against = obstacles(program, job.target not in forms.WITHOUT_STACK)
-    versions = {f.name for f in flat.functions}
+    versions, owned_rows = {f.name for f in flat.functions}, any([f.over is not None for f in flat.functions])
     found = []
     for f in program.functions:
         if f.name in against:
             what = against[f.name]
-            runs = ("thread" if what is None else "apart" if f"{f.name}~" in versions
+            runs = ("thread" if what is None else ("owned" if owned_rows else "apart") if f"{f.name}~" in versions
                     else "lifted" if f"{f.name}^" in versions else "host")
             where = user_span(what.origin) if what else None
             found.append(FunctionExplained(f.name, runs, user_span(f.origin), reason(what), where))
@@ -95,9 +100,10 @@ def groups(ran: Mapping[str, driver.PassResult]) -> tuple[GroupsExplained, ...]:
     return tuple(found)
 
 
-def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job,
-                  ) -> tuple[tuple[ReductionExplained, ...], tuple[SpaceExplained, ...]]:
-    """What flattening makes of the program at users' places, each once: reductions of rows, and spaces."""
+def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job) -> tuple[
+        tuple[ReductionExplained, ...], tuple[SpaceExplained, ...], tuple[LoopExplained, ...]]:
+    """What flattening makes of the program at users' places, each once: reductions of rows, spaces, and calls for rows
+    of what is no loop over them."""
     flat, made = flattened(program, job.target not in forms.WITHOUT_STACK, pipeline.layouts(job, program),
                            pipeline.owners(job, program))
     names = names_of_sizes(flat)
@@ -106,8 +112,25 @@ def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job,
     spaces = [replace(space_explained(one, names), argument=one.argument,
                       elements="given" if one.argument else elements.get(str(one.space.size), "not stored"))
               for one in made.spaces]
+    refused = [LoopExplained(user_span(one.origin), one.function, reason=one.why) for one in made.loops if one.why]
     return (tuple(dict.fromkeys([found for found in reductions if found.place is not None])),
-            tuple(dict.fromkeys([found for found in spaces if found.place is not None])))
+            tuple(dict.fromkeys([found for found in spaces if found.place is not None])),
+            tuple(dict.fromkeys([found for found in refused if found.place is not None])))
+
+
+def loops(fused: ir.Program) -> tuple[LoopExplained, ...]:
+    """The loops over rows that owners go through, or cannot, since they are too much for them."""
+    found, tables = [], tables_of(fused, False)
+    calls = {s.function: s for f in fused.functions for s in statements(f.body) if isinstance(s, ir.Call)}
+    for offer in fused.functions:
+        if isinstance(offer.by, Levels) and offer.name in calls:
+            place, function = user_span(calls[offer.name].origin), offer.apart.rstrip("~")
+            try:
+                room = prepared(offer, fused, tables).code.room.each
+                found.append(LoopExplained(place, function, offer.by.levels[0], room))
+            except Declined as declined:
+                found.append(LoopExplained(place, function, reason=str(declined)))
+    return tuple(found)
 
 
 def names_of_sizes(program: ir.Program) -> dict[str, str]:

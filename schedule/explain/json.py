@@ -39,6 +39,7 @@ from nessie.schedule.explain.notes import (
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
+    LoopExplained,
     MappingExplained,
     ProductExplained,
     ReductionExplained,
@@ -59,6 +60,7 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "interiors": [interior_json(found) for found in explained.notes.interiors],
             "mappings": [mapping_json(found) for found in explained.notes.mappings],
             "products": [product_json(found) for found in explained.notes.products],
+            **({"loops": [loop_json(found) for found in explained.notes.loops]} if explained.notes.loops else {}),
             **({"versions": list(explained.versions)} if explained.versions else {})}
 
 
@@ -73,6 +75,10 @@ def mapping_json(found: MappingExplained) -> dict[str, Any]:
             **({"parts": [vars(part) for part in found.parts]} if found.parts else {}),
             **({"left": found.left, "behind": found.behind} if found.left else {}),
             **({"candidates": list(found.candidates)} if found.candidates else {})}
+
+
+def loop_json(found: LoopExplained) -> dict[str, Any]:
+    return {**vars(found), "place": place_json(found.place)}
 
 
 def product_json(found: ProductExplained) -> dict[str, Any]:

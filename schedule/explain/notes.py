@@ -95,6 +95,17 @@ class MappingExplained:
 
 
 @dataclass(frozen=True)
+class LoopExplained:
+    """The loop over rows that `function` is, called at `place`: the `owner` who goes through its rounds, with rows of up
+    to `room` elements; or why nobody does (`reason`)."""
+    place: Span | None
+    function: str
+    owner: str = ""
+    room: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class ProductExplained:
     """The product computed at `place` goes by `tiles` of so many rows and columns, in shared memory or in registers,
     where there is as much as `where` says, at least."""
@@ -107,7 +118,7 @@ class ProductExplained:
 class Notes:
     """`functions`: those that the program calls; `groups`: those by keys; `reductions`: those of rows; `spaces`: those
     of sequences in sequences; `interiors`: of what is split at its borders; `mappings`: of kernels that have one;
-    `products`: of matrices, and what is like them."""
+    `loops`: over rows, where users ask for owners; `products`: of matrices, and what is like them."""
     functions: tuple[FunctionExplained, ...] = ()
     groups: tuple[GroupsExplained, ...] = ()
     reductions: tuple[ReductionExplained, ...] = ()
@@ -115,3 +126,4 @@ class Notes:
     interiors: tuple[InteriorExplained, ...] = ()
     mappings: tuple[MappingExplained, ...] = ()
     products: tuple[ProductExplained, ...] = ()
+    loops: tuple[LoopExplained, ...] = ()

@@ -14,6 +14,7 @@ from nessie.schedule.explain.notes import (
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
+    LoopExplained,
     MappingExplained,
     Notes,
     ProductExplained,
@@ -22,17 +23,19 @@ from nessie.schedule.explain.notes import (
 )
 
 RUNS = {"thread": "runs per element", "lifted": "is lifted", "apart": "is lifted, small activations run apart",
-        "host": "runs on the host"}
+        "owned": "is lifted, unless owners of rows go through its rounds", "host": "runs on the host"}
 REDUCED = {"fold": "is a fold of each element", "segments": "is a reduction of segments",
            "either": "is a fold of each element, or of segments, as the run asks"}
+OWNERS = {level: f"{lanes} lanes of a warp go through all rounds with their row"
+          for level, lanes in (("sub8", 8), ("sub4", 4))}
 Note = (FunctionExplained | GroupsExplained | ReductionExplained | SpaceExplained | InteriorExplained | MappingExplained
-        | ProductExplained)
+        | LoopExplained | ProductExplained)
 
 
 def sections(notes: Notes) -> list[Doc]:
     """The sections that have notes."""
     every = (functions(notes.functions), groups(notes.groups), reductions(notes.reductions), spaces(notes.spaces),
-             interiors(notes.interiors), mappings(notes.mappings), products(notes.products))
+             interiors(notes.interiors), mappings(notes.mappings), loops(notes.loops), products(notes.products))
     return [section for section in every if section]
 
 
@@ -109,6 +112,20 @@ def mapping(note: MappingExplained) -> Iterator[str]:
         yield f"    threads without an index: {note.idle}"
         yield f"    an index is found by {note.recovery}"
     yield from ["    chosen, as auto, from", *[f"      {line}" for line in note.candidates]] if note.candidates else []
+
+
+def loops(notes: Sequence[LoopExplained]) -> Doc:
+    """Who goes through the rounds of loops over rows, or why nobody does."""
+    return section("loops over rows", notes, [tuple(loop(note)) for note in notes])
+
+
+def loop(note: LoopExplained) -> Iterator[str]:
+    yield f"  {excerpt(note.place)}  {place_text(note.place)}".rstrip()
+    if note.reason:
+        yield f"    each round is of all rows, as no owner can go through all of {note.function}: {note.reason}"
+    else:
+        who = OWNERS.get(note.owner, f"a {note.owner} goes through all rounds with its row")
+        yield f"    {who}, if no row has more than {note.room} elements"
 
 
 def products(notes: Sequence[ProductExplained]) -> Doc:

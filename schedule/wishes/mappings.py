@@ -203,7 +203,8 @@ def with_mappings(program: ir.Program, wishes: Mapping[str, tuple[Wish, ...]]) -
         if (run.kernel, wanted) not in made:
             free = run.kernel not in stay and all([run.kernel != kernel.name for kernel in made.values()])
             name = run.kernel if free else names.fresh(run.kernel)
-            made[run.kernel, wanted] = replace(with_mapping(kernels[run.kernel], mapping_of_all(wanted)), name=name)
+            made[run.kernel, wanted] = replace(with_mapping(kernels[run.kernel], mapping_of_all(wanted)), name=name,
+                                               origin=run.origin or kernels[run.kernel].origin)
         return replace(run, kernel=made[run.kernel, wanted].name)
     stay = kernels.keys() - {run.kernel for run in runs} | {run.kernel for run in runs if not wishes_of(run)}
     functions = tuple([replace(f, body=map_runs(f.body, walked)) for f in program.functions])

@@ -34,19 +34,23 @@ from nessie.cudagen.skeletons.owners.walk import ABOUT, bounds_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.owners import LANES
-from nessie.lambda_cu.offers import Item, given, taken
+from nessie.lambda_cu.offers.rows import Item, given, taken
 from nessie.lambda_cu.rename import rename_param, rename_space
 
 FEW = 64                        # threads of a block whose owners are no blocks
 SHARED = 48 << 10               # bytes of shared memory that a block has
 SPARE = 2 << 10                 # of them for sums and flags
-MOST = 2048                     # elements of a slot
+MOST = 1024                     # elements of a slot
 GAVE = "gave_up"
 
 
 def plan_offer(offer: ir.Function, program: ir.Program, tables: Tables) -> Module:
-    """The plan; Declined if no owner can go through the loop. The first try says how many slots it takes, and if flags
-    are needed."""
+    return prepared(offer, program, tables).module()
+
+
+def prepared(offer: ir.Function, program: ir.Program, tables: Tables) -> Offer:
+    """The launch, written; Declined if no owner can go through the loop. A first try says how many slots it takes, and
+    if flags are needed."""
     owners = max(1, FEW // lanes_of(offer))
     tried = Offer(offer, program, tables, Room(MOST, owners))
     elements = MOST
@@ -54,7 +58,7 @@ def plan_offer(offer: ir.Function, program: ir.Program, tables: Tables) -> Modul
         elements //= 2
     if elements < owners:
         raise Declined("its rows take more shared memory than there is")
-    return Offer(offer, program, tables, Room(elements, owners), tried.rounds.checks).module()
+    return Offer(offer, program, tables, Room(elements, owners), tried.rounds.checks)
 
 
 def lanes_of(offer: ir.Function) -> int:

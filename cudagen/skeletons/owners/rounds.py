@@ -1,4 +1,4 @@
-"""A loop of the host over rows (lambda_cu.rounds), which the lanes of one owner go through together.
+"""A loop of the host over rows (lambda_cu.offers.rounds), which the lanes of one owner go through together.
 
     scalars         each lane computes them, all the same
     kernels         walked like a segment (skeletons.owners.walk), on rows in shared memory (local); then the lanes meet
@@ -30,9 +30,9 @@ from nessie.cudagen.skeletons.owners.walk import Segment, places_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings import owners
+from nessie.lambda_cu.offers.rounds import ends_of, last_branch, tail_call, why_no_loop
 from nessie.lambda_cu.parts import BLOCKS, subexpressions
 from nessie.lambda_cu.rename import all_names
-from nessie.lambda_cu.rounds import ends_of, last_branch, tail_call, why_no_loop
 from nessie.lambda_cu.scope import atom_names, soac_expressions, soac_names, used_names
 
 ROUNDS = 1 << 14                # of an activation; more are left to the host, which asks for its limits in each

@@ -169,7 +169,7 @@ def test_bitonic_rows_are_one_launch(level: str) -> None:
 
 
 @simulated
-@pytest.mark.parametrize("level, room", [("thread", 32), ("sub4", 128), ("sub8", 256), ("warp", 1024), ("block", 2048)])
+@pytest.mark.parametrize("level, room", [("thread", 16), ("sub4", 64), ("sub8", 128), ("warp", 512), ("block", 1024)])
 def test_rows_that_have_no_room_are_lifted(level: str, room: int) -> None:
     source, _ = CASES["neighbours"]
     for length, fits in ((room, True), (room + 1, False)):

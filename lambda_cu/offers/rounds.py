@@ -56,7 +56,7 @@ def why_no_loop(functions: Functions, kernels: Kernels, name: str, around: tuple
                     return reason
             case ir.Run(kernel=kernel):
                 if reason := why_not_walked(kernels[kernel]):
-                    return reason
+                    return f"{shown(name)} {reason}"
             case ir.Effect():
                 return f"{shown(name)} has effects"
             case ir.Data(values=(_, *_)):
@@ -73,17 +73,21 @@ def ends_of(block: ir.Block, name: str) -> Iterator[ir.Call]:
         yield from ends_of(branch.orelse, name)
 
 
+OTHERS: dict[type[ir.Soac], str] = {
+    ir.Filter: "filters", ir.Partition: "takes sequences apart", ir.Order: "sorts",
+    ir.Permute: "writes at places that it computes", ir.ReduceByIndex: "combines by index"}
+
+
 def why_not_walked(kernel: ir.Kernel) -> str:
+    """What the function does there that is none of a row alone, or nothing."""
     for bind in kernel.binds:
         match bind.soac:
             case ir.Once() | ir.Map(space=ir.Flat()) | ir.Reduce(space=ir.Flat()):
                 pass
             case ir.Scan(space=ir.Flat(), total=False):
                 pass
-            case ir.Map() | ir.Reduce() | ir.Scan():
-                return f"{', '.join(bind.names)} is of sequences in sequences"
             case soac:
-                return f"{', '.join(bind.names)} is a {type(soac).__name__.upper()}"
+                return OTHERS.get(type(soac), "has sequences in sequences")
     return ""
 
 
