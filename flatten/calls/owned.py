@@ -1,6 +1,6 @@
 """Loops over rows that owners hold: a recursion that calls itself as its last step, on a row and scalars, for each row.
 
-    done, results = f^rows          an offer (lambda_cu.offers.rows): the owner of a row goes through all rounds by himself
+    done, results = f^rows          an offer (lambda_cu.offers): the owner of a row goes through all rounds by himself
     results if done, else those of f^, the lifted version, in which a round is a launch for all rows
 
 An offer is made only where users ask for levels: whether the owner that they name does it is decided later
@@ -22,7 +22,7 @@ from nessie.flatten.values.materialise import elements
 from nessie.flatten.values.spaces import space_for
 from nessie.flatten.values.values import Both, Scalar, Sequence, Value, dense, pull, seq_of
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.offers.rounds import kept_lengths, why_no_loop
+from nessie.lambda_cu.offers.rounds import Same, why_no_loop
 from nessie.lambda_cu.offers.rows import items
 from nessie.lambda_cu.rename import rename_space, rename_type
 from nessie.lambda_cu.scope import space_names
@@ -49,11 +49,9 @@ def offered_rows(t: Translator, call: mono.Call, arguments: list[Value], domain:
 
 
 def why_other_lengths(functions: dict[str, ir.Function], name: str) -> str:
-    called = functions[name]
-    rows = [at for item in items(called.params) if item.arrays for at in (item.at + 1, item.at + 2)]
-    alike = tuple([rows[0] if at in rows else at for at in range(len(called.params))])
-    kept = kept_lengths(functions, name, alike)
-    if all([kept[item.at + 1] == rows[0] for item in items(called.results) if item.arrays]):
+    called, given = functions[name], Same(functions, name).given[name]
+    first = next(item.at + 1 for item in items(called.params) if item.arrays)
+    if all([given[item.at + 1] == first for item in items(called.results) if item.arrays]):
         return ""
     return "rows of the result may be longer or shorter than those that it is given"
 

@@ -3,20 +3,21 @@
 A loop calls itself as its last step, or not at all; what else it calls are loops that call neither it nor what it was
 called from. So no stack is needed. Its kernels walk sequences, each by itself: apply-to-each, reductions, scans.
 
-    kept_lengths    which results are as long as which parameters, in any number of rounds
     why_no_loop     the reason why a function is no such loop
+    Same            what is the same in all rounds: which results are which parameters, or one number
 """
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
+from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.offers.rows import items
 from nessie.lambda_cu.scope import statements
 
 Functions = Mapping[str, ir.Function]
 Kernels = Mapping[str, ir.Kernel]
-Keys = dict[str, Hashable]
-Classes = tuple[int, ...]
+Keys = tuple[Hashable, ...]
 ANY = "any"                     # the key of what no call that ends has given so far
 
 
@@ -96,47 +97,56 @@ def shown(name: str) -> str:
     return name.rstrip("~")
 
 
-# Lengths ----------------------------------------------------------------------------------------
+# What stays the same ----------------------------------------------------------------------------
 
 
-def kept_lengths(functions: Functions, name: str, alike: Classes) -> tuple[Hashable, ...]:
-    """The key of each result of the function, which is called with parameters of which some are `alike`: the number of
-    the parameter that it always is, of those that are alike the first."""
-    return Lengths(functions, name, alike).given[name]
+def of_rows(called: ir.Function) -> Keys:
+    """What is known of a function's parameters that is called for a row: sequences begin at 0 and are equally long."""
+    rows = [item.at for item in items(called.params) if item.arrays]
+    known: dict[int, Hashable] = {}
+    for at in rows:
+        known |= {at: Known(0), at + 1: rows[0] + 1, at + 2: rows[0] + 1}
+    return tuple([known.get(at, at) for at in range(len(called.params))])
 
 
-class Lengths:
-    """`classes`: for each parameter of a function the first that is always the same; `given`: the keys of results. Both
-    are less and less, until nothing changes: what a call passes tells parameters apart."""
+@dataclass(frozen=True)
+class Known:
+    """The key of an int that is always this one."""
+    value: int
 
-    def __init__(self, functions: Functions, name: str, alike: Classes) -> None:
+
+class Same:
+    """What is always the same, of the function of this name and of those that it calls. `params`: the key of each
+    parameter, an int, or the number of the first parameter that is always the same; `given`: of each result, or None;
+    `passed`: of what calls pass, by their identities. Less and less is the same, until nothing changes: calls tell
+    parameters apart."""
+
+    def __init__(self, functions: Functions, name: str) -> None:
         self.functions = functions
-        self.classes: dict[str, Classes] = {name: alike}
-        self.given: dict[str, tuple[Hashable, ...]] = {}
+        self.params: dict[str, Keys] = {name: of_rows(functions[name])}
+        self.given: dict[str, Keys] = {}
+        self.passed: dict[int, Keys] = {}
         before: object = None
-        while before != (before := (dict(self.classes), dict(self.given))):
-            for each in list(self.classes):
+        while before != (before := (dict(self.params), dict(self.given))):
+            for each in list(self.params):
                 self.look(each)
 
     def look(self, name: str) -> None:
-        function, classes = self.functions[name], self.classes[name]
-        keys: Keys = {param.name: key for param, key in zip(function.params, classes, strict=True)}
+        function = self.functions[name]
+        keys = {param.name: key for param, key in zip(function.params, self.params[name], strict=True)}
         given = self.block(function.body, keys)
-        self.given[name] = tuple([key if isinstance(key, int) or key == ANY else None for key in given])
+        self.given[name] = tuple([key if isinstance(key, int | Known) or key == ANY else None for key in given])
 
-    def block(self, block: ir.Block, keys: Keys) -> tuple[Hashable, ...]:
+    def block(self, block: ir.Block, keys: dict[str, Hashable]) -> Keys:
         for statement in block.statements:
             match statement:
-                case ir.HostLet(result, ir.Var(other)):
-                    keys[result.name] = keys.get(other, other)
+                case ir.HostLet(result, ir.Var() | ir.Const() as value):
+                    keys[result.name] = key_of(value, keys)
                 case ir.Call(results, called, arguments):
-                    passed = [key_of(argument, keys) for argument in arguments]
-                    classes = tuple(map(passed.index, passed))
-                    known = self.classes.get(called, classes)
-                    both = list(zip(known, classes, strict=True))
-                    self.classes[called] = tuple(map(both.index, both))
-                    for result, key in zip(results, self.given.get(called, (ANY,) * len(results)), strict=True):
-                        keys[result.name] = passed[key] if isinstance(key, int) else key or result.name
+                    self.call(statement, tuple([key_of(argument, keys) for argument in arguments]))
+                    given = self.given.get(called, (ANY,) * len(results))
+                    keys |= {result.name: result.name if key is None else self.in_caller(key, statement)
+                             for result, key in zip(results, given, strict=True)}
                 case ir.Branch(results, _, then, orelse):
                     for result, one, other in zip(results, self.block(then, keys), self.block(orelse, keys),
                                                   strict=True):
@@ -146,6 +156,31 @@ class Lengths:
                              zip(results, self.block(cases[-1].block, keys), strict=True)}
         return tuple([key_of(atom, keys) for atom in block.results])
 
+    def call(self, call: ir.Call, passed: Keys) -> None:
+        self.passed[id(call)] = passed
+        if ANY in passed:                       # nobody gets here so far
+            return
+        now = apart(passed, passed)
+        self.params[call.function] = apart(self.params.get(call.function, now), now)
 
-def key_of(atom: ir.Atom, keys: Keys) -> Hashable:
-    return keys.get(atom.name, atom.name) if isinstance(atom, ir.Var) else ("constant", atom.type, repr(atom.value))
+    def in_caller(self, key: Hashable, call: ir.Call) -> Hashable:
+        """The key of a result, where the caller is."""
+        return self.passed[id(call)][key] if isinstance(key, int) else key
+
+    def stays(self, at: int, function: str, calls: Iterable[ir.Call]) -> bool:
+        """Is the parameter of this number the same in all rounds, if these calls are the function's of itself?"""
+        first = self.params[function][at]
+        return isinstance(first, int) and all([self.passed[id(call)][at] == self.passed[id(call)][first] == first
+                                               for call in calls])
+
+
+def apart(one: Keys, other: Keys) -> Keys:
+    """The keys of parameters of which those are the same that are so by both."""
+    both = list(zip(one, other, strict=True))
+    return tuple([a if a == b and isinstance(a, Known) else both.index((a, b)) for a, b in both])
+
+
+def key_of(atom: ir.Atom, keys: Mapping[str, Hashable]) -> Hashable:
+    if isinstance(atom, ir.Var):
+        return keys.get(atom.name, atom.name)
+    return Known(int(atom.value)) if atom.type == "int" else ("constant", atom.type, repr(atom.value))

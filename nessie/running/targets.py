@@ -83,7 +83,7 @@ class Stats:
         self.elements += done.elements
         self.steps += steps
         if self.kernels is not None:
-            launched = (*program.kernels, *[f for f in program.functions if f.apart])
+            launched: list[ir.Kernel | ir.Function] = [*program.kernels, *[f for f in program.functions if f.apart]]
             self.kernels += [(k, done.kernels[k.name]) for k in launched if k.name in done.kernels]
 
 

@@ -96,8 +96,8 @@ class MappingExplained:
 
 @dataclass(frozen=True)
 class LoopExplained:
-    """The loop over rows that `function` is, called at `place`: the `owner` who goes through its rounds, with rows of up
-    to `room` elements; or why nobody does (`reason`)."""
+    """The loop over rows that `function` is, called at `place`: the `owner` who goes through its rounds, with rows of
+    up to `room` elements; or why nobody does (`reason`)."""
     place: Span | None
     function: str
     owner: str = ""

@@ -28,7 +28,7 @@ from nessie.cudagen.loops.plan import (
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, BLOCKS, ENDED, MOST_BLOCKS, THREAD, first_thread, unless_stopped
 from nessie.cudagen.skeletons.kernel import CELLS, input_of
 from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Room, Slot
-from nessie.cudagen.skeletons.owners.rounds import Held, Rounds
+from nessie.cudagen.skeletons.owners.rounds import Held, Needs, Rounds
 from nessie.cudagen.skeletons.owners.teams import Team, meet
 from nessie.cudagen.skeletons.owners.walk import ABOUT, bounds_of
 from nessie.lambda_cu import nodes as ir
@@ -50,7 +50,7 @@ def plan_offer(offer: ir.Function, program: ir.Program, tables: Tables) -> Modul
 
 def prepared(offer: ir.Function, program: ir.Program, tables: Tables) -> Offer:
     """The launch, written; Declined if no owner can go through the loop. A first try says how many slots it takes, and
-    if flags are needed."""
+    what lanes need."""
     owners = max(1, FEW // lanes_of(offer))
     tried = Offer(offer, program, tables, Room(MOST, owners))
     elements = MOST
@@ -58,7 +58,7 @@ def prepared(offer: ir.Function, program: ir.Program, tables: Tables) -> Offer:
         elements //= 2
     if elements < owners:
         raise Declined("its rows take more shared memory than there is")
-    return Offer(offer, program, tables, Room(elements, owners), tried.rounds.checks)
+    return Offer(offer, program, tables, Room(elements, owners), tried.rounds.found)
 
 
 def lanes_of(offer: ir.Function) -> int:
@@ -68,7 +68,7 @@ def lanes_of(offer: ir.Function) -> int:
 
 class Offer:
     def __init__(self, offer: ir.Function, program: ir.Program, tables: Tables, room: Room,
-                 flags: bool = True) -> None:
+                 needs: Needs | None = None) -> None:
         self.offer = offer = with_good_names(offer)
         self.called = next(f for f in program.functions if f.name == offer.apart)
         assert offer.over is not None and offer.by is not None
@@ -84,7 +84,7 @@ class Offer:
         code.team = self.team = Team(lanes, lane)
         code.own = integer(0) if room.owners == 1 else THREAD if lanes == 1 else code.let_int(
             "own", op("/", THREAD, integer(lanes)))
-        self.rounds = Rounds(code, self.team, tables, program, offer.by, offer.apart, flags)
+        self.rounds = Rounds(code, self.team, tables, program, offer.by, offer.apart, needs or Needs())
         self.segment = loops.Name(code.fresh("s"))
         with code.block() as body:
             self.row()
@@ -105,7 +105,7 @@ class Offer:
             slots: list[Slot] = []
             for item, found in taken(self.offer, self.called):
                 arguments += self.argument(item, found, start, length, slots)
-            if slots:
+            if rounds.needs.meetings:
                 code.note("the row is in shared memory")
                 meet(code, self.team)
             results = rounds.call(self.called, arguments)
@@ -142,7 +142,7 @@ class Offer:
     def begin_at_0(self, results: list[Held]) -> None:
         """Give up if a sequence does not begin where its array does: lanes leave the elements that they have found."""
         starts = [held.exp for item, _ in given(self.offer, self.called) if item.arrays
-                  for held in results[item.at:item.at + 1] if isinstance(held, Value)]
+                  for held in results[item.at:item.at + 1] if isinstance(held, Value) and held.exp != integer(0)]
         for start in starts:
             self.code.add(loops.Set(self.rounds.fine, op("and", loops.Name(self.rounds.fine),
                                                          op("==", start, integer(0)))))

@@ -10,11 +10,12 @@ flag. There are two, which are used in turn: so a lane that is a kernel ahead of
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from nessie.base.names import Names
+from nessie.base.records import dataclass
 from nessie.base.source import IllFormed
 from nessie.base.widths import wide
 from nessie.cudagen.host.device import NO_FAILURE
@@ -30,14 +31,22 @@ from nessie.cudagen.skeletons.owners.walk import Segment, places_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings import owners
-from nessie.lambda_cu.offers.rounds import ends_of, last_branch, tail_call, why_no_loop
-from nessie.lambda_cu.parts import BLOCKS, subexpressions
+from nessie.lambda_cu.mappings.own_row import indices
+from nessie.lambda_cu.offers.rounds import Known, Same, ends_of, last_branch, tail_call, why_no_loop
+from nessie.lambda_cu.parts import BLOCKS, INDEX_THUNKS, subexpressions
 from nessie.lambda_cu.rename import all_names
 from nessie.lambda_cu.scope import atom_names, soac_expressions, soac_names, used_names
 
 ROUNDS = 1 << 14                # of an activation; more are left to the host, which asks for its limits in each
 FALSE, TRUE = loops.Const(False, "bool"), loops.Const(True, "bool")
 Held = Value | Slot
+
+
+@dataclass
+class Needs:
+    """What lanes need: flags, since checks may fail; meetings, since they read what others have left."""
+    flags: bool = True
+    meetings: bool = True
 
 
 class Row(Segment):
@@ -58,24 +67,28 @@ class Row(Segment):
 class Rounds:
     """Writes the loop. `fine`: a variable that says that nobody has given up; `later`: the names that are used behind
     what is being written, block by block of the function; `around`: the slots that are wanted behind its call;
-    `bounded`: what is known to have room; `flags`: with flags, if lanes need them; `checks`: whether they do."""
+    `bounded`: what is known to have room; `unmet`: the slots that lanes have read since they have met; `needs`: what is
+    known to be needed; `found`: what is."""
 
     def __init__(self, code: LocalCode, team: Team, tables: Tables, program: ir.Program, by: maps.Mapping,
-                 called: str, flags: bool) -> None:
+                 called: str, needs: Needs) -> None:
         self.code, self.team, self.tables, self.program, self.by = code, team, tables, program, by
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.functions = {function.name: function for function in program.functions}
         if why := why_no_loop(self.functions, self.kernels, called):
             raise Declined(why)
+        self.same = Same(self.functions, called)
         self.fine = code.var("fine", "bool", TRUE)
         self.left = code.var("left", "int", integer(ROUNDS))
-        self.turn, self.flags, self.checks = "", "", False
-        if flags and team.lanes > 1:
+        self.turn, self.flags = "", ""
+        self.needs, self.found = needs, Needs(False, False)
+        if needs.flags and team.lanes > 1:
             self.turn = code.var("turn", "int", integer(0))
             self.flags = code.fresh("gives_up")
         self.later: list[set[str]] = []
         self.around: list[Slot] = []
         self.bounded: set[loops.Exp] = set()
+        self.unmet: list[Slot] = []
 
     # Giving up ------------------------------------------------------------------------------
 
@@ -102,11 +115,20 @@ class Rounds:
         if not together or self.team.lanes == 1:
             code.add(loops.Set(self.fine, op("not", failed)))
             return
-        turn, self.checks = loops.Name(self.turn), True
+        turn, self.found.flags = loops.Name(self.turn), True
         code.add(loops.If(failed, (loops.Store(self.flags, self.flag(turn), integer(1)),)))
-        meet(code, self.team)
+        self.meet()
         code.add(loops.Set(self.fine, op("==", loops.Load(self.flags, self.flag(turn)), integer(0))))
         code.add(loops.Set(self.turn, op("-", integer(1), turn)))
+
+    def meet(self) -> None:
+        meet(self.code, self.team)
+        self.unmet = []
+
+    def meet_at_end(self) -> None:
+        """At the end of a block nobody reads any more what others may write behind it."""
+        if self.unmet:
+            self.meet()
 
     # Statements -----------------------------------------------------------------------------
 
@@ -166,8 +188,10 @@ class Rounds:
         (found,) = evaluate(code, self.tables, value)
         if result.name != "_":
             code.values[result.name] = code.let(result.name, found)
-        if any([isinstance(part, ir.Read) for part in subexpressions(value)]):
-            meet(code, self.team)                           # before anybody writes what is read here
+        read = [part.array for part in subexpressions(value) if isinstance(part, ir.Read)]
+        if read:
+            self.found.meetings = True
+            self.unmet += [code.slots[array] for array in read if array in code.slots]
         fails, code.fails = code.fails, False
         if fails:
             self.look_at_checks(together=False)
@@ -181,9 +205,10 @@ class Rounds:
 
     def either(self, results: tuple[ir.Param, ...], blocks: tuple[ir.Block, ...], condition: ir.Atom | None) -> None:
         """One of the blocks, and its results."""
-        code, chosen = self.code, self.variables(results)
+        code, chosen, unmet = self.code, self.variables(results), self.unmet
         written = []
         for block in blocks:
+            self.unmet = unmet
             with code.block() as inside:
                 self.steps(block.statements, atom_names(block.results), partial(self.become, chosen, block))
             written.append(tuple(inside))
@@ -196,6 +221,7 @@ class Rounds:
     def become(self, variables: Sequence[str], block: ir.Block) -> None:
         for variable, atom in zip(variables, block.results, strict=True):
             self.code.add(loops.Set(variable, number_of(self.atom(atom))))
+        self.meet_at_end()
 
     # Names ----------------------------------------------------------------------------------
 
@@ -222,18 +248,22 @@ class Rounds:
     def wanted(self, *names: str) -> list[Slot]:
         """The slots with arrays that are used behind what is being written, or have these names."""
         used = {*names}.union(*self.later)
-        return [*self.around, *[slot for name, slot in self.code.slots.items() if name in used]]
+        return [*self.around, *self.unmet, *[slot for name, slot in self.code.slots.items() if name in used]]
 
     # Functions ------------------------------------------------------------------------------
 
     def call(self, function: ir.Function, arguments: list[Held]) -> list[Held]:
         code, held = self.code, (self.later, self.around)
         self.later, self.around = [], self.wanted()
+        given = [arguments[key] if isinstance(key, int) else
+                 Value(integer(key.value), "int") if isinstance(key, Known) else None
+                 for key in self.same.given[function.name]]
         with code.names():
-            found = self.variables(function.results)
+            found = {at: self.variables((result,))[0] for at, result in enumerate(function.results)
+                     if given[at] is None}
             Body(self, function, found).write(arguments)
         self.later, self.around = held
-        return [held_in(variable, result) for variable, result in zip(found, function.results, strict=True)]
+        return [value or held_in(found[at], function.results[at]) for at, value in enumerate(given)]
 
     # Kernels --------------------------------------------------------------------------------
 
@@ -271,7 +301,7 @@ class Rounds:
             self.look_at_checks(together=True)
         elif meets:
             code.note("lanes read what others have left")
-            meet(code, self.team)
+            self.meet()
         return fails
 
     def kernel(self, kernel: ir.Kernel, wanted: list[Slot]) -> bool:
@@ -322,15 +352,25 @@ class Rounds:
         for step in walk.steps:
             if isinstance(step.bind.soac, ir.Reduce):
                 code.values.update({name: code.known[name, row.segment] for name in step.bind.names if name != "_"})
-        return bool(new) or row.parked or any([s.kind == "carry" for s in states.values()])
+        self.found.meetings |= any([not self.is_own(index.exp, thunk.params[-1]) for bind in binds
+                                    for thunk in INDEX_THUNKS.of(bind.soac) for index in indices(thunk.body)
+                                    if index.array in code.slots])
+        return (bool(new) and self.needs.meetings) or row.parked
+
+    def is_own(self, index: ir.Exp, own: str) -> bool:
+        """Is it an element of the lane's own?"""
+        match index:
+            case ir.Op("+", (ir.Var(start), ir.Var(position))):
+                return position == own and self.code.values[start].exp == integer(0)
+        return index == ir.Var(own)
 
 
 class Body:
-    """Writes a function in the place of a call; `found`: variables for its results. Where it calls itself it is a loop:
-    `params` are variables, by number, of what changes from round to round, `kept` say of results that an earlier round
-    has found them."""
+    """Writes a function in the place of a call; `found`: variables for its results, by number, but for those that are
+    known. Where it calls itself it is a loop: `params` are variables of what changes from round to round, `kept` say
+    of results that an earlier round has found them."""
 
-    def __init__(self, rounds: Rounds, function: ir.Function, found: Sequence[str]) -> None:
+    def __init__(self, rounds: Rounds, function: ir.Function, found: Mapping[int, str]) -> None:
         self.rounds, self.code, self.function, self.found = rounds, rounds.code, function, found
         self.ends = list(ends_of(function.body, function.name))
         self.params: dict[int, str] = {}
@@ -338,19 +378,20 @@ class Body:
         self.again = ""
 
     def write(self, arguments: Sequence[Held]) -> None:
-        code, params = self.code, self.function.params
+        code, params, name, same = self.code, self.function.params, self.function.name, self.rounds.same
+        values = [Value(integer(key.value), "int") if isinstance(key, Known) else value
+                  for key, value in zip(same.params[name], arguments, strict=True)]
         if not self.ends:
-            self.rounds.bind(params, arguments)
+            self.rounds.bind(params, values)
             self.block(self.function.body)
             return
         self.again = code.var("again", "bool", TRUE)
-        values = list(arguments)
         for at, param in enumerate(params):
-            if any([end.arguments[at] != ir.Var(param.name) for end in self.ends]):
+            if not isinstance(same.params[name][at], Known) and not same.stays(at, name, self.ends):
                 type_ = "int" if isinstance(param.type, ir.Array) else param.type
                 self.params[at] = code.var(identifier(param.name), type_, number_of(arguments[at]))
                 values[at] = held_in(self.params[at], param)
-        for at in sorted(self.known_before(self.function.body)):
+        for at in sorted(self.known_before(self.function.body) & self.found.keys()):
             self.kept[at] = code.var("kept", "bool", FALSE)
         left = loops.Name(self.rounds.left)
         with code.block() as body:
@@ -381,8 +422,9 @@ class Body:
             self.rounds.steps(block.statements, names, lambda: self.give(block.results))
 
     def either(self, branch: ir.Branch) -> None:
-        blocks = []
+        blocks, unmet = [], self.rounds.unmet
         for block in (branch.then, branch.orelse):
+            self.rounds.unmet = unmet
             with self.code.block() as inside:
                 self.block(block)
             blocks.append(tuple(inside))
@@ -391,8 +433,11 @@ class Body:
     def give(self, atoms: Sequence[ir.Atom]) -> None:
         for at, atom in enumerate(atoms):
             self.result(at, self.rounds.scalar(atom))
+        self.rounds.meet_at_end()
 
     def result(self, at: int, value: loops.Exp) -> None:
+        if at not in self.found:
+            return
         if at in self.kept:
             value = op("select", loops.Name(self.kept[at]), loops.Name(self.found[at]), value)
         self.code.add(loops.Set(self.found[at], value))
@@ -400,7 +445,7 @@ class Body:
     def go_round(self, call: ir.Call, block: ir.Block) -> None:
         code = self.code
         for at, (atom, result) in enumerate(zip(block.results, call.results, strict=True)):
-            if atom != ir.Var(result.name):
+            if at in self.kept and atom != ir.Var(result.name):
                 self.result(at, self.rounds.scalar(atom))
                 code.add(loops.Set(self.kept[at], TRUE))
         following = []
@@ -410,6 +455,7 @@ class Body:
             code.add(loops.Let(name, "int" if isinstance(type_, ir.Array) else type_,
                                self.rounds.scalar(call.arguments[at])))
             following.append(loops.Set(variable, loops.Name(name)))
+        self.rounds.meet_at_end()
         code.statements += following
         code.add(loops.Set(self.again, TRUE))
 
