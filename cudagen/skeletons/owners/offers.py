@@ -99,15 +99,13 @@ class Offer:
         start, stop = bounds_of(code, self.over, self.segment)
         length = code.let_int("length", op("-", stop, start))
         rounds.begin(op("<=", length, integer(code.room.each)))
-        rounds.bounded = {length}
+        rounds.bounded, rounds.read = {length}, []
         arguments: list[Held] = []
         with code.block() as inside:
             slots: list[Slot] = []
             for item, found in taken(self.offer, self.called):
                 arguments += self.argument(item, found, start, length, slots)
-            if rounds.needs.meetings:
-                code.note("the row is in shared memory")
-                meet(code, self.team)
+            rounds.written = slots
             results = rounds.call(self.called, arguments)
             rounds.if_fine(lambda: self.begin_at_0(results))
             rounds.if_fine(lambda: self.leave(results, start))

@@ -67,8 +67,9 @@ class Row(Segment):
 class Rounds:
     """Writes the loop. `fine`: a variable that says that nobody has given up; `later`: the names that are used behind
     what is being written, block by block of the function; `around`: the slots that are wanted behind its call;
-    `bounded`: what is known to have room; `unmet`: the slots that lanes have read since they have met; `needs`: what is
-    known to be needed; `found`: what is."""
+    `bounded`: what is known to have room; `depth`: of calls; `needs`: what is known to be needed; `found`: what is.
+    Since the lanes have met they have looked in the slots `read` for what others have left, so that nobody writes
+    there, and have left their own in those `written`."""
 
     def __init__(self, code: LocalCode, team: Team, tables: Tables, program: ir.Program, by: maps.Mapping,
                  called: str, needs: Needs) -> None:
@@ -88,7 +89,9 @@ class Rounds:
         self.later: list[set[str]] = []
         self.around: list[Slot] = []
         self.bounded: set[loops.Exp] = set()
-        self.unmet: list[Slot] = []
+        self.read: list[Slot] = []
+        self.written: list[Slot] = []
+        self.depth = 0
 
     # Giving up ------------------------------------------------------------------------------
 
@@ -117,18 +120,31 @@ class Rounds:
             return
         turn, self.found.flags = loops.Name(self.turn), True
         code.add(loops.If(failed, (loops.Store(self.flags, self.flag(turn), integer(1)),)))
-        self.meet()
+        meet(code, self.team)
+        self.read, self.written = [], []
         code.add(loops.Set(self.fine, op("==", loops.Load(self.flags, self.flag(turn)), integer(0))))
         code.add(loops.Set(self.turn, op("-", integer(1), turn)))
 
-    def meet(self) -> None:
-        meet(self.code, self.team)
-        self.unmet = []
+    # Meeting --------------------------------------------------------------------------------
 
-    def meet_at_end(self) -> None:
-        """At the end of a block nobody reads any more what others may write behind it."""
-        if self.unmet:
+    def meet(self) -> None:
+        if self.needs.meetings:
+            meet(self.code, self.team)
+        self.read, self.written = [], []
+
+    def settle(self) -> None:
+        """Meet where nobody knows what lanes have done: at the end of a block, and before a loop."""
+        if self.read or self.written:
             self.meet()
+
+    def look_elsewhere(self, arrays: Iterable[str]) -> None:
+        """Lanes read elements of these arrays that may be others'."""
+        slots = [self.code.slots[array] for array in arrays if array in self.code.slots]
+        self.found.meetings |= bool(slots)
+        if any([slot in self.written for slot in slots]):
+            self.code.note("lanes read what others have left")
+            self.meet()
+        self.read += slots
 
     # Statements -----------------------------------------------------------------------------
 
@@ -185,13 +201,10 @@ class Rounds:
     def let(self, result: ir.Param, value: ir.Exp) -> bool:
         code = self.code
         self.decline([value])
+        self.look_elsewhere([part.array for part in subexpressions(value) if isinstance(part, ir.Read)])
         (found,) = evaluate(code, self.tables, value)
         if result.name != "_":
             code.values[result.name] = code.let(result.name, found)
-        read = [part.array for part in subexpressions(value) if isinstance(part, ir.Read)]
-        if read:
-            self.found.meetings = True
-            self.unmet += [code.slots[array] for array in read if array in code.slots]
         fails, code.fails = code.fails, False
         if fails:
             self.look_at_checks(together=False)
@@ -205,10 +218,10 @@ class Rounds:
 
     def either(self, results: tuple[ir.Param, ...], blocks: tuple[ir.Block, ...], condition: ir.Atom | None) -> None:
         """One of the blocks, and its results."""
-        code, chosen, unmet = self.code, self.variables(results), self.unmet
+        code, chosen, before = self.code, self.variables(results), (self.read, self.written)
         written = []
         for block in blocks:
-            self.unmet = unmet
+            self.read, self.written = map(list, before)
             with code.block() as inside:
                 self.steps(block.statements, atom_names(block.results), partial(self.become, chosen, block))
             written.append(tuple(inside))
@@ -221,7 +234,7 @@ class Rounds:
     def become(self, variables: Sequence[str], block: ir.Block) -> None:
         for variable, atom in zip(variables, block.results, strict=True):
             self.code.add(loops.Set(variable, number_of(self.atom(atom))))
-        self.meet_at_end()
+        self.settle()
 
     # Names ----------------------------------------------------------------------------------
 
@@ -248,7 +261,7 @@ class Rounds:
     def wanted(self, *names: str) -> list[Slot]:
         """The slots with arrays that are used behind what is being written, or have these names."""
         used = {*names}.union(*self.later)
-        return [*self.around, *self.unmet, *[slot for name, slot in self.code.slots.items() if name in used]]
+        return [*self.around, *self.read, *[slot for name, slot in self.code.slots.items() if name in used]]
 
     # Functions ------------------------------------------------------------------------------
 
@@ -258,10 +271,12 @@ class Rounds:
         given = [arguments[key] if isinstance(key, int) else
                  Value(integer(key.value), "int") if isinstance(key, Known) else None
                  for key in self.same.given[function.name]]
+        self.depth += 1
         with code.names():
             found = {at: self.variables((result,))[0] for at, result in enumerate(function.results)
                      if given[at] is None}
             Body(self, function, found).write(arguments)
+        self.depth -= 1
         self.later, self.around = held
         return [value or held_in(found[at], function.results[at]) for at, value in enumerate(given)]
 
@@ -293,19 +308,20 @@ class Rounds:
             self.decline(soac_expressions(bind.soac))
         with code.names():
             self.bind(kernel.params, arguments)
-            meets = self.kernel(kernel, wanted)
+            parked = self.kernel(kernel, wanted)
             found = [code.slots.get(name) or code.values[name] for name in kernel.returns]
         self.bind(statement.results, found)
         fails, code.fails = code.fails, False
         if fails:
             self.look_at_checks(together=True)
-        elif meets:
-            code.note("lanes read what others have left")
-            self.meet()
+        elif parked:
+            code.note("the next sums go where these are, which all have read then")
+            meet(code, self.team)
+            self.read, self.written = [], []
         return fails
 
     def kernel(self, kernel: ir.Kernel, wanted: list[Slot]) -> bool:
-        """The kernel, where its parameters are known. Have the lanes to meet then?"""
+        """The kernel, where its parameters are known. Are sums in shared memory then?"""
         elements = [bind for bind in kernel.binds if not isinstance(bind.soac, ir.Once)]
         late = {name for bind in elements for name in bind.names}
         once = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Once)]
@@ -315,11 +331,11 @@ class Rounds:
                 known += self.once(bind)
             else:
                 late.update(bind.names)
-        meets = self.elements(kernel, elements, known, wanted) if elements else False
+        parked = self.elements(kernel, elements, known, wanted) if elements else False
         for bind in once:
             if not late.isdisjoint(bind.names):
                 self.once(bind)
-        return meets
+        return parked
 
     def once(self, bind: ir.Bind) -> list[ir.Param]:
         assert isinstance(bind.soac, ir.Once)
@@ -340,6 +356,9 @@ class Rounds:
         except IllFormed as error:
             raise Declined(str(error)) from error
         states = {name: state for name, state in states_of(walk).items() if name in {s.name for s in walk.steps}}
+        self.look_elsewhere(dict.fromkeys([index.array for bind in binds for thunk in INDEX_THUNKS.of(bind.soac)
+                                           for index in indices(thunk.body)
+                                           if not self.is_own(index.exp, thunk.params[-1])]))
         new: list[Slot] = []
         for step in walk.steps:
             for name, base in zip(step.bind.names, walk.bases[step.name], strict=True):
@@ -352,10 +371,8 @@ class Rounds:
         for step in walk.steps:
             if isinstance(step.bind.soac, ir.Reduce):
                 code.values.update({name: code.known[name, row.segment] for name in step.bind.names if name != "_"})
-        self.found.meetings |= any([not self.is_own(index.exp, thunk.params[-1]) for bind in binds
-                                    for thunk in INDEX_THUNKS.of(bind.soac) for index in indices(thunk.body)
-                                    if index.array in code.slots])
-        return (bool(new) and self.needs.meetings) or row.parked
+        self.written += new
+        return row.parked
 
     def is_own(self, index: ir.Exp, own: str) -> bool:
         """Is it an element of the lane's own?"""
@@ -385,6 +402,7 @@ class Body:
             self.rounds.bind(params, values)
             self.block(self.function.body)
             return
+        self.rounds.settle()
         self.again = code.var("again", "bool", TRUE)
         for at, param in enumerate(params):
             if not isinstance(same.params[name][at], Known) and not same.stays(at, name, self.ends):
@@ -422,9 +440,9 @@ class Body:
             self.rounds.steps(block.statements, names, lambda: self.give(block.results))
 
     def either(self, branch: ir.Branch) -> None:
-        blocks, unmet = [], self.rounds.unmet
+        blocks, before = [], (self.rounds.read, self.rounds.written)
         for block in (branch.then, branch.orelse):
-            self.rounds.unmet = unmet
+            self.rounds.read, self.rounds.written = map(list, before)
             with self.code.block() as inside:
                 self.block(block)
             blocks.append(tuple(inside))
@@ -433,7 +451,8 @@ class Body:
     def give(self, atoms: Sequence[ir.Atom]) -> None:
         for at, atom in enumerate(atoms):
             self.result(at, self.rounds.scalar(atom))
-        self.rounds.meet_at_end()
+        if self.rounds.depth > 1 or self.rounds.read:           # at the very end lanes read their own elements
+            self.rounds.settle()
 
     def result(self, at: int, value: loops.Exp) -> None:
         if at not in self.found:
@@ -455,7 +474,7 @@ class Body:
             code.add(loops.Let(name, "int" if isinstance(type_, ir.Array) else type_,
                                self.rounds.scalar(call.arguments[at])))
             following.append(loops.Set(variable, loops.Name(name)))
-        self.rounds.meet_at_end()
+        self.rounds.settle()
         code.statements += following
         code.add(loops.Set(self.again, TRUE))
 
