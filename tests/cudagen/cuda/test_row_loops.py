@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from built import execute, gpu_device
+from built import execute, gpu_code, gpu_device
 from executors import Compiled, Failed, agree, outcome
 from owner_kernels import LEVELS
 
@@ -15,6 +15,8 @@ from nessie.base.source import IllFormed, NessieError, Source
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.cuda.nvidia import nvrtc
+from nessie.cudagen.cuda.nvidia.compiler import assembled
 from nessie.cudagen.host.check import check as check_instructions
 from nessie.cudagen.host.translate import translate
 from nessie.driver import compile_program
@@ -113,6 +115,9 @@ CASES: dict[str, tuple[str, list[Any]]] = {
 }
 
 
+QUICK_CUBINS = (("bitonic", "warp"), ("pairs, several rows, scalars", "thread"))
+
+
 def compiled(source: str, level: str, **how: Any) -> ir.Program:
     job = Job(entry="main", target="cudasim", wishes=(Wish(LEVEL, "b", level),), **how)
     program: ir.Program = compile_program(job, TEXT, Source("test.nesl", source), pass_named("borders"))
@@ -145,8 +150,9 @@ simulated = pytest.mark.skipif(not compiler.found(), reason="there is no C++ com
 
 
 @simulated
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name, level", [pytest.param(name, level, marks=() if level in ("warp", LEVELS[at % 5]) else
+                                                      pytest.mark.sampled(quick=4, ci=12))
+                                         for at, name in enumerate(CASES) for level in LEVELS])
 def test_owners_go_through_all_rounds(name: str, level: str) -> None:
     source, arguments = CASES[name]
     found, _, done = run(source, level, arguments)
@@ -168,6 +174,17 @@ def test_bitonic_rows_are_one_launch(level: str) -> None:
     assert (found, launches, done) == ([sorted(elements[at:at + 16]) for at in range(0, 64, 16)], 2, [True])
 
 
+@pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (pip install nvidia-cuda-nvrtc)")
+@pytest.mark.parametrize("name, level", [pytest.param(name, level, marks=() if (name, level) in QUICK_CUBINS else
+                                                      pytest.mark.sampled(quick=0, ci=6))
+                                         for name in CASES for level in LEVELS])
+def test_no_loop_spills(name: str, level: str) -> None:
+    found = assembled(gpu_code(compiled(CASES[name][0], level)).text, "sm_90")
+    assert found.warnings == ()
+    (usage,) = [usage for usage in found.usages if usage.function.endswith("_rounds")]
+    assert (usage.spill_stores, usage.spill_loads, usage.stack) == (0, 0, 0) and (usage.shared or 0) <= 48 << 10
+
+
 @simulated
 @pytest.mark.parametrize("level, room", [("thread", 16), ("sub4", 64), ("sub8", 128), ("warp", 512), ("block", 1024)])
 def test_rows_that_have_no_room_are_lifted(level: str, room: int) -> None:
@@ -180,7 +197,7 @@ def test_rows_that_have_no_room_are_lifted(level: str, room: int) -> None:
 
 
 @simulated
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", ["thread", "warp", "block"])
 def test_what_fails_is_told_as_ever(level: str) -> None:
     arguments = [[[61, 5], [3, 4, 2, 1], [9]], 2]
     expected = outcome(Compiled(DIVIDE), "interpreter", arguments)
