@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -268,3 +269,57 @@ def other(params: tuple[ir.Param, ...]) -> tuple[ir.Param, ...]:
     """The last has elements of another type."""
     *rest, last = params
     return *rest, replace(last, type=ir.Array("bool", last.type.size) if isinstance(last.type, ir.Array) else "bool")
+
+
+# Random loops -----------------------------------------------------------------------------------
+
+
+def random_loops(seed: int) -> str:
+    """A loop that goes through another in each round, on rows that take turns."""
+    draw = random.Random(seed)
+
+    def element() -> str:
+        return draw.choice(("x + k", "x - y", "x * 3 + i", "max(x, s)", "(if rem(i, 2) == 0 then x else y)",
+                            f"{draw.choice(('xs', 'ys'))}[#xs - 1 - i]", "xs[rem(abs(y), #xs)] - x", "ys[i] + 60 / k",
+                            "ys[rem(i + k, #ys)]", "(if x > s then xs[0] else ys[#ys - 1])"))
+
+    def row(depth: int = 2) -> str:
+        if depth == 0:
+            return draw.choice(("xs", "ys"))
+        return draw.choice((f"{{rem({element()}, 97) : x in {row(depth - 1)}; y in {row(0)}; i in [0:#xs]}}",
+                            f"{{rem({element()}, 97) : x in {row(0)}; y in {row(0)}; i in [0:#xs]}}",
+                            f"plus_scan({row(depth - 1)})", f"max_scan({row(depth - 1)})", row(0)))
+
+    def test() -> str:
+        return draw.choice((f"sum({row(1)}) > 200", "s == 3", "#xs > 3",
+                            "(if #xs > 0 then xs[0] == 1 else f)"))
+
+    def given() -> str:
+        return draw.choice(("rem(sum(xs), 50)", "k * 2", "max_val(ys)", "if #ys > 1 then ys[1] else 0"))
+
+    return f"""
+    function inner(xs, ys, k) : ([int], [int], int) -> [int] =
+      let s = {given()} in if k <= 1 or {test()} then {row()} else inner({row()}, {row()}, k - {draw.randint(1, 2)});
+    function go(xs, ys, k) : ([int], [int], int) -> ([int], int, [int]) =
+      let s = {given()}
+      in if k < 1 or {test()} then ({row(1)}, s, {row(1)}) else go({row(1)}, inner({row(1)}, {row(0)}, {
+          draw.choice(('k', '3', 's'))}), k - 1);
+    function main(rows, k) : ([[int]], int) -> [([int], int, [int])] =
+      let b = {{go(r, {{rem(x * x, 41) : x in r}}, k) : r in rows}} in b;
+    """
+
+
+@simulated
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed < 2 else pytest.mark.sampled(quick=0, ci=6))
+                                  for seed in range(60)])
+def test_random_loops(seed: int) -> None:
+    source, arguments = random_loops(seed), [rows([3, 0, 16, 1, 7, 2, 0, 11]), seed % 5]
+    expected = outcome(Compiled(source), "interpreter", arguments)
+    level = LEVELS[seed % len(LEVELS)]
+    if isinstance(expected, Failed):
+        with pytest.raises(NessieError, match=re.escape(expected.message)):
+            run(source, level, arguments)
+        return
+    found, _, done = run(source, level, arguments)
+    assert agree(expected, found), f"{found}, not {expected}"
+    assert done == [True]
