@@ -177,6 +177,10 @@ def rename_param(param: ir.Param, mapping: Mapping[str, str]) -> ir.Param:
     return updated(param, name=mapping.get(param.name, param.name), type=rename_type(param.type, mapping))
 
 
+def rename_space(space: ir.Space, mapping: Mapping[str, str]) -> ir.Space:
+    return NAMES.map(space, lambda size: rename_size(size, mapping))
+
+
 def rename_soac(soac: ir.Soac, mapping: Mapping[str, str]) -> ir.Soac:
     """The SOAC with the kernel's names renamed everywhere: thunks, identities, space and sizes."""
     soac = THUNKS.map(soac, lambda thunk: rename_thunk(thunk, mapping))
