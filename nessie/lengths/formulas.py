@@ -6,7 +6,7 @@ What divides is a positive number, so that no formula fails; a quotient is round
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,6 @@ MOST_POWER, MOST_SHIFT = 8, 60
 
 class Beyond(Exception):
     """A part of a formula leaves the ints."""
-
-
-def names_in(exp: syntax.Exp) -> Iterator[syntax.Name]:
-    """Yield the names in a formula."""
-    match exp:
-        case syntax.Name():
-            yield exp
-        case syntax.Unary(_, a):
-            yield from names_in(a)
-        case syntax.Binary(_, a, b) | syntax.Apply(_, syntax.Pair(a, b)):
-            yield from names_in(a)
-            yield from names_in(b)
 
 
 def bare(exp: syntax.Exp | None) -> str:

@@ -14,9 +14,9 @@ from nessie.base.types import Base, Pair, Seq, Type
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of
 from nessie.lengths import formulas
-from nessie.lengths.formulas import bare, names_in, places, thread
+from nessie.lengths.formulas import bare, places, thread
 from nessie.syntax import nodes as syntax
-from nessie.syntax.types import sequences
+from nessie.syntax.types import names_in, sequences
 
 OF_ONE_LENGTH = "; [uniform [float]] are rows of one length, whatever that is"
 

@@ -12,10 +12,10 @@ from nessie.base.source import NessieError
 from nessie.base.types import Type
 from nessie.base.values import Nested
 from nessie.lengths import formulas
-from nessie.lengths.formulas import Beyond, names_in, places
+from nessie.lengths.formulas import Beyond, places
 from nessie.syntax import nodes as syntax
 from nessie.syntax.text import show_expression
-from nessie.syntax.types import sequences
+from nessie.syntax.types import names_in, sequences
 
 BLOCK = 2 ** 13                 # positions at a time, so that what is in between stays in caches
 Lengths = np.ndarray[Any, Any]

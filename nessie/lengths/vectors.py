@@ -19,7 +19,7 @@ from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import FLOAT, INT, Pair, Seq, Type
 from nessie.base.values import Column, Flat, Nested, Uniform
-from nessie.lengths.formulas import bare, names_in, places
+from nessie.lengths.formulas import bare, places
 from nessie.lengths.layouts import fits
 from nessie.lengths.sums import NoSum, closed_sum
 from nessie.lengths.told import (
@@ -35,6 +35,7 @@ from nessie.lengths.told import (
 )
 from nessie.syntax import nodes as syntax
 from nessie.syntax.text import show_type
+from nessie.syntax.types import names_in
 
 TRIED = 2 ** 22                 # rows, where only a sum of all lengths tells; and a few times as many as elements
 MOST_ROWS = 2 ** 48

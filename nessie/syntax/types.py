@@ -1,4 +1,4 @@
-"""Written types: the sequences in them, and whether lengths are told."""
+"""Written types: the sequences in them, whether lengths are told, and which names lengths mention."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,6 +26,18 @@ def sequences(written: syntax.TypeExp) -> Iterator[syntax.TypeSeq]:
 def tells_lengths(written: syntax.TypeExp | None) -> bool:
     """Does the type tell how long any sequence is?"""
     return written is not None and any(one.length is not None or one.uniform for one in sequences(written))
+
+
+def names_in(exp: syntax.Exp) -> Iterator[syntax.Name]:
+    """Yield the names in the formula of a length."""
+    match exp:
+        case syntax.Name():
+            yield exp
+        case syntax.Unary(_, a):
+            yield from names_in(a)
+        case syntax.Binary(_, a, b) | syntax.Apply(_, syntax.Pair(a, b)):
+            yield from names_in(a)
+            yield from names_in(b)
 
 
 def without_lengths(written: syntax.TypeExp) -> syntax.TypeExp:

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 
 from nessie.base.source import NessieError
 from nessie.syntax import nodes as syntax
-from nessie.syntax.types import sequences, tells_lengths
+from nessie.syntax.types import names_in, sequences, tells_lengths
 
 
 def lengths_named_as_ints(form: syntax.FunctionDef) -> list[NessieError]:
     """Return a warning for each name that is a length in the signature and an int among the parameters."""
     if form.signature is None or not tells_lengths(form.signature.type):
         return []
-    from nessie.lengths.formulas import names_in  # reads NumPy, and few types tell lengths
     assert isinstance(form.signature.type, syntax.TypeFun)
     ints = {name.name: name for name in ints_of(form.parameter, form.signature.type.argument)}
     written = list(sequences(form.signature.type.argument))
