@@ -110,7 +110,7 @@ function ends(v, k) = {v[i + k] : i in [0:k]};
     ("{quotients(v, k) : v in [[1, 2], [4, 0]]; k in [3, 4]};", "at element [1][0]: 100 / 0"),
     ("{sum({ends(v, k)[0] : v in vs}) : vs in [[[1, 2], [3, 4]], [[5]]]; k in [1, 2]};",
      "at element [1][0][0]: the index is 2, the length 1"),
-    ("{pad(v, k, 0, clamp) : v in [[1], [2, 3], [4]]; k in [2, 1, -1]};", "at element 2: l is -1, r is 0")])
+    ("{pad(v, k, 0, clamp) : v in [[1], [2, 3], [4]]; k in [2, 1, -1]};", "at element 2: l is -1, r is 0, #v is 1")])
 def test_the_element_of_each_row_around_is_told(target: str, form: str, label: str) -> None:
     if target == "cudasim" and not compiler.found():
         pytest.skip("no compiler for cudasim")
