@@ -1,16 +1,19 @@
 """Products by tiles in shared memory, on cudasim: elements, their order and failures; what moves; no races."""
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, reduce
 from operator import add, and_, mul, or_
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from built import counting_device, gpu_code, gpu_device
 from kernel_runs import program_of
+from paths import ROOT
 from product_kernels import BATCHED, BOTH, CHECKED, GEMM, PRODUCT, TERM, TOTALS, failing, given, kernel, reduction
 from taped import Kernels, Watched, planted, tape
 from test_cubins import ARCHITECTURES, NVRTC
@@ -36,6 +39,7 @@ from nessie.forms import TEXT
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.parts import INDEX_THUNKS, subexpressions
 from nessie.pipeline import Job, pass_named
+from nessie.tool.cli import main
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
@@ -202,6 +206,34 @@ def test_less_than_a_byte_is_read_for_each_that_is_joined(m: int, n: int, k: int
     held = [access for access in found if access.point.shared]
     assert len(held) == 8
     assert all([access.ways <= 2 * access.requests for access in held])
+
+
+def test_the_page_tells_what_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/gpu.md has a table of its program's counters: by items, and by tiles."""
+    page = (ROOT / "docs" / "gpu.md").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("gemm.nesl").write_text(page.partition('title="gemm.nesl"\n')[2].partition("```")[0])
+    m, n, k = 128, 128, 64
+    for name, size in (("a", m * k), ("b", k * n), ("c", m * n)):
+        np.save(f"{name}.npy", np.ones(size))
+    columns = []
+    for more in (["--level", "s=items"], []):
+        arguments = ["1.0", "1.0", *map(str, (m, n, k)), "@a.npy", "@b.npy", "@c.npy"]
+        assert main(["profile", "gemm.nesl", "-e", "gemm", *arguments, "--target", "cudasim", "--counters", "--json",
+                     *more]) == 0
+        (kernel,) = [one for one in json.loads(capsys.readouterr().out)["kernels"] if one["name"] == "K1"]
+        read = [access for access in kernel["accesses"] if access["array"] in ("a", "b")]
+        shared = [access["ways"] for access in kernel["accesses"] if access["memory"] == "shared"]
+        asked, moved = sum([8 * one["lanes"] for one in read]), sum([32 * one["sectors"] for one in read])
+        columns.append([asked / (m * n * k), moved / (m * n * k), sum(shared) / (m * n * k),
+                        sum([barrier["blocks"] for barrier in kernel["barriers"]])])
+    table = page.partition("| | the walk by items | by tiles |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    told = [[cell.strip().replace(",", "") for cell in line.split("|")[2:4]] for line in table.splitlines()]
+    assert len(told) == 4
+    for cells, counted in zip(told, zip(*columns, strict=True), strict=True):
+        for cell, number in zip(cells, counted, strict=True):
+            assert round(number, len(cell.partition(".")[2])) == float(cell)
 
 
 @pytest.mark.parametrize("name", KERNELS)
