@@ -406,6 +406,8 @@ SPACES = {              # of [0:n], a row i of it: form, length, start, memory
     "sum([0:min(i, 3)])": ["closed", "i + [i >= 4]*(-i + 3)", "their sum", "none"],
     "sum([0:2^i])": ["closed", "2^i", "their sum", "none"],
     "sum([0:i/2])": ["closed", "(i)/2", "their sum", "none"],
+    "sum([0:i:2])": ["closed", "[i >= 1]*-i + [i >= 1]*(i + 1)/2 + i", "their sum", "none"],
+    "sum(drop(v, i))": ["closed", "-i + #v", "their sum", "none"],
     "sum([0:v[i]])": ["irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "#v + 1 words"],
 }
 FURTHER_OUT = "a length depends on a position further out"
@@ -419,9 +421,13 @@ OF_ROWS = {             # why their lengths have no closed form
     "sum([0:min(i*i, k + 9)])": "a square of the position is compared, as by min or max, or divided",
     "sum([0:i/k])": "a divisor is a name or an expression, not a number",
     "sum([0:i/max(1, k)])": "a divisor is a name or an expression, not a number",
+    "sum([0:i:k])": "a divisor is a name or an expression, not a number",
     "sum([0:rem(i, k)])": "a divisor is a name or an expression, not a number",
     "sum([0:3^i])": "a power has another base than 2",
     "sum([0:2^(2*i)])": "an exponent is other than the position plus a number",
+    "sum([0:min(2^i, n)])": "a power or a quotient is compared, as by min or max, or divided",
+    "sum({sum([0:j]) : j in [0:i*i]})":
+        "it is a length by the place in a row, and the rows' own lengths do not rise or fall by a number",
     "sum([0:2^i*2^i])": "powers of 2, or quotients, are multiplied with each other",
     "sum([0:lshift(1, i)])": "a shift may be by more than 63 bits, or leave the ints",
     "sum([0:(i/2)*i])": "a quotient is of the position times a number, or is multiplied by the position",
