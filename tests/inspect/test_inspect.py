@@ -238,7 +238,9 @@ function main(m, v) : ([[float]], [float]) -> ([float], [float]) = ({total(r) : 
     found = [(" ".join(notes["text"][start:end].split()), written(data, spans))
              for start, end, spans, *_ in notes["marks"]]
     assert [re.split(" is | t:", text)[0] for text, _ in found] == [
-        "({v[i - 1] : i in [1:#v + 1]})", "[1:#v + 1]", "v[max(i - 1, 0)]"]
+        "({v[i - 1] : i in [1:#v + 1]})", "rows of m", "[1:#v + 1]", "v[max(i - 1, 0)]"]
+    (_, (whole,)) = found.pop(1)
+    assert whole.startswith("function main(m, v)")          # whose argument it is
     assert all(text.startswith(place) for text, (place,) in found)
     assert found[2][0].endswith("elements from 1 to before #v max(i - 1, 0) is i - 1")
 
