@@ -121,12 +121,10 @@ class Unions(Statements):
     def truth(self, node: ast.expr, env: Env) -> syntax.Exp:
         """Is the expression true? Of `and` and `or` only that is asked of their parts."""
         if not isinstance(node, ast.BoolOp):
-            return self.true(self.whole(node, env), node)
+            return self.true(self.value(node, env), node)
         first, *others = node.values
         test, (true, false) = self.truth(first, env), self.where(first, env)
-        if not others:
-            return test
-        rest = replaced(node, others)
+        rest = others[0] if len(others) == 1 else ast.copy_location(ast.BoolOp(node.op, others), node)
         if isinstance(node.op, ast.And):
             return syntax.If(test, self.truth(rest, true), syntax.Bool(False), span=self.span(node))
         return syntax.If(test, syntax.Bool(True), self.truth(rest, false), span=self.span(node))
@@ -228,8 +226,3 @@ def failing(error: NessieError, kind: Kind) -> Made:
     message = syntax.String(f"{error.message[:1].upper()}{error.message[1:]}.")
     place = error.places[0][0] if error.places else None
     return Made(call("_check", syntax.Bool(False), message, zero(kind), span=place), kind)
-
-
-def replaced(node: ast.BoolOp, values: list[ast.expr]) -> ast.expr:
-    """The same of fewer values."""
-    return values[0] if len(values) == 1 else ast.copy_location(ast.BoolOp(node.op, values), node)
