@@ -120,9 +120,12 @@ def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job) -
 
 def loops(fused: ir.Program) -> tuple[LoopExplained, ...]:
     """The loops over rows that owners go through, or cannot, since they are too much for them."""
+    offers = [f for f in fused.functions if f.by is not None]
+    if not offers:
+        return ()
     found, tables = [], tables_of(fused, False)
     calls = {s.function: s for f in fused.functions for s in statements(f.body) if isinstance(s, ir.Call)}
-    for offer in fused.functions:
+    for offer in offers:
         if isinstance(offer.by, Levels) and offer.name in calls:
             place, function = user_span(calls[offer.name].origin), offer.apart.rstrip("~")
             try:
