@@ -29,6 +29,7 @@ from nessie.lambda_cu.scope import space_names
 from nessie.mono import nodes as mono
 
 ROWS = "^rows"                  # the end of such an offer's name
+NOT_ALONE = "it passes on parts of sequences, or sequences in sequences, or has effects"
 Made = Callable[[], str]        # makes a version of a function, and returns its name
 
 
@@ -37,9 +38,10 @@ def offered_rows(t: Translator, call: mono.Call, arguments: list[Value], domain:
     """Offer the loop to owners of rows, if it is one and users ask for owners. `alone` makes its version for one
     activation, `lifted` calls the one for all."""
     function = t.functions[call.function]
-    if not t.owners or domain is HOST or t.frame.function == function.name or not runs_alone(t, function):
+    if (not t.owners or domain is HOST or t.frame.function == function.name or not t.summaries[function.name].again
+            or not any([isinstance(p.type, Seq) for p in function.parameters])):
         return None
-    why = rows_differ(t, arguments, domain)
+    why = rows_differ(t, arguments, domain) if runs_alone(t, function) else NOT_ALONE
     if not why:
         name = alone()
         kernels = {kernel.name: kernel for kernel in t.emitter.kernels}

@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from nessie.lambda_cu.text.parser import parse
 from nessie.lambda_cu.text.printer import kernel_types, show
 from nessie.pipeline import Job, pass_named
 from nessie.schedule.wishes.wishes import LEVEL, Wish
+from nessie.tool.cli import main
 
 BITONIC = """
 function stage(xs, k, j) : ([int], int, int) -> [int] =
@@ -213,6 +215,8 @@ ENTRY = "function main(rows, v) : ([[int]], [int]) -> [[int]] = let b = {%s : r 
 NO_LOOPS = {
     "filters": ("go(xs, k) : ([int], int) -> [int] = if k == 0 then xs else go({x in xs | x > k}, k - 1)", "go(r, 3)"),
     "shorter": ("go(xs, k) : ([int], int) -> [int] = if k == 0 then xs else go(take(xs, #xs / 2), k - 1)", "go(r, 2)"),
+    "halved": ("go(xs, k) : ([int], int) -> [int] = "
+               "if k == 0 then xs else go({xs[2 * i] : i in [0:#xs / 2]}, k - 1)", "go(r, 2)"),
     "not last": ("go(xs, k) : ([int], int) -> [int] = if k == 0 then xs else {x + 1 : x in go(xs, k - 1)}", "go(r, 2)"),
     "a table": ("go(xs, k, u) : ([int], int, [int]) -> [int] = "
                 "if k == 0 then xs else go({u[rem(x, 3)] : x in xs}, k - 1, u)", "go(r, 2, v)"),
@@ -227,6 +231,20 @@ def test_what_is_no_loop_over_rows_stays_as_it_is(name: str) -> None:
     source, arguments = f"function {function};{ENTRY % call}", [rows(LENGTHS), [4, 5, 6]]
     found, _, done = run(source, "warp", arguments)
     assert agree(outcome(Compiled(source), "interpreter", arguments), found) and done == []
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("filters", "go filters"),
+    ("shorter", "it passes on parts of sequences, or sequences in sequences, or has effects"),
+    ("halved", "rows of the result may be longer or shorter than those that it is given"),
+    ("not last", "go calls go otherwise than as its last step"),
+    ("a table", "it is given a sequence that is no row: all rows have it"), ("sorts", "go sorts")])
+def test_explanations_tell_why(name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    function, call = NO_LOOPS[name]
+    file = tmp_path / "loops.nesl"
+    file.write_text(f"function {function};{ENTRY % call}", "utf-8")
+    assert main(["explain", str(file), "-e", "main", "--target", "cudasim", "--level", "b=warp"]) == 0
+    assert f"as no owner can go through all of go: {reason}\n" in capsys.readouterr().out
 
 
 def test_nobody_owns_rows_unless_somebody_asks() -> None:
