@@ -141,8 +141,9 @@ NO_EXAMPLES = {
         "values/results", "values/sequences", "values/tables", "values/taking", "views")), PYTHON),
     **dict.fromkeys((f"nessie/arrays/{name}.py" for name in (
         "array", "axes", "checks", "devices", "operations", "protocols", "recorded", "values", "bodies/expressions",
-        "bodies/functions", "bodies/loops", "bodies/outside", "bodies/sequences", "bodies/source", "bodies/statements",
-        "sections/axes", "sections/grids", "sections/unions", "sections/methods")), ARRAYS),
+        "bodies/functions", "bodies/iterations", "bodies/loops", "bodies/outside", "bodies/sequences", "bodies/source",
+        "bodies/statements", "sections/axes", "sections/calls", "sections/grids", "sections/methods",
+        "sections/unions")), ARRAYS),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/session/profile.py", "nessie/session/variables.py", "nessie/session/with_values.py"),
                     COUNTING),
