@@ -13,7 +13,6 @@ from nessie.base.records import dataclass
 from nessie.cudagen.host.device import POLL_EVERY
 from nessie.cudagen.loops.meanings import MEANINGS
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.parts import subexpressions
 
 Value = Any                             # int, float, bool or a one-character str
 Values = tuple[Value, ...]
@@ -87,18 +86,6 @@ def evaluate(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Valu
                 return tuple([scalar(item, names, around) for item in items])
             case _:
                 return (simple(exp, names, around),)
-
-
-def lengths_told(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> str:
-    """Return what a check of lengths, which has just failed here, has compared; '' if that is not one comparison."""
-    unlike = []
-    for part in subexpressions(exp.condition) if isinstance(exp, ir.If) else ():
-        match part:
-            case ir.Op("==", (a, b)):
-                lengths = scalar(b, names, around), scalar(a, names, around)
-                unlike += [lengths] if lengths[0] != lengths[1] and not isinstance(a, ir.Const) and \
-                    not isinstance(b, ir.Const) else []
-    return "the lengths are {} and {}".format(*unlike[0]) if len(unlike) == 1 else ""
 
 
 def scalar(exp: ir.Exp, names: dict[str, Value], around: Surroundings) -> Value:

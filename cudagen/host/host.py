@@ -41,7 +41,7 @@ from nessie.cudagen.host.device import (
     OutOfMemory,
     said_beyond,
 )
-from nessie.cudagen.host.evaluate import HostFailure, Surroundings, evaluate, lengths_told, plain
+from nessie.cudagen.host.evaluate import HostFailure, Surroundings, evaluate, plain
 from nessie.cudagen.host.limits import ACTIVATION, HostLimits, bytes_waiting
 from nessie.cudagen.host.nodes import (
     Code,
@@ -71,7 +71,6 @@ from nessie.lambda_cu.scope import calls_in, inner_calls
 
 __all__ = ["HostLimits", "Stats", "execute"]
 
-UNEQUAL = "Length mismatch"            # what checks of lengths say first
 MOVING = (Jump, Move, Drop)             # what the host level's statements become beside the work
 
 ARRAYS = (np.ndarray, OnDevice)
@@ -421,9 +420,7 @@ class Host:
             return value
         except HostFailure as failure:
             site = next(s for s in self.program.sites if s.name == failure.site)
-            unequal = site.message.startswith(UNEQUAL)
-            label = lengths_told(instruction.value, names, around) if unequal else ""
-            raise self.error(site.message, site.origin or origin, label=label) from None
+            raise self.error(site.message, site.origin or origin) from None
         except RecursionError:
             raise self.error("a scalar function recurs too deeply", origin, self.limits.hints.depth) from None
 
@@ -564,10 +561,10 @@ class Host:
         """How many functions are running."""
         return self.native.depth() if self.native is not None and self.native.running else len(self.stack)
 
-    def error(self, message: str, origin: Origin, hint: str = "", label: str = "") -> NessieError:
+    def error(self, message: str, origin: Origin, hint: str = "") -> NessieError:
         """The error, unless kernels have recorded one before it."""
         self.check(origin)
-        return located(message, origin, self.origins(), label, hint)
+        return located(message, origin, self.origins(), hint=hint)
 
 
 def spare(instruction: Launch, arguments: Sequence[Held]) -> Sequence[int]:

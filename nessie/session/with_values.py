@@ -34,7 +34,6 @@ from nessie.typing.environment import Environment
 WORK = 50_000               # the interpreter's largest work
 SECONDS = 0.3
 DEPTH = 1_000
-LENGTHS = "the lengths are"
 CHECKED = re.compile(r"[A-Z].*\.")         # messages of checks are sentences
 
 
@@ -91,8 +90,6 @@ def with_values(error: NessieError, exp: typed.Exp, values: Mapping[str, Any], e
 def add_values(error: NessieError, again: NessieError, world: interpreter.World, call: LibraryCall | None) -> None:
     """Add to the error what the interpreter has found out about it, and about the call of the library around it."""
     label, found = (error.places[0][1], again.places[0][1]) if error.places else ("", "")
-    if LENGTHS in found:                    # the program may have told some of them
-        label = "" if LENGTHS in label else label
     inside = isinstance(again, StepFailed) and len(again.at[1]) > len(world.elements)
     if call is not None and (again.message != error.message or not inside or call.wrong_rows(given(world))):
         label, found = "", call.values(given(world), world.widths.digits)       # not those of the library's own steps

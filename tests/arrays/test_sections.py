@@ -144,22 +144,6 @@ def test_arguments_by_name_and_defaults() -> None:
         scaled([1], q=2)
 
 
-@nessie.host_section
-def filtered(a):
-    return a.select(lambda x: x > 2) + a.select(lambda x: x > 3)
-
-
-@pytest.mark.parametrize("length", [6, 100_000])
-@pytest.mark.parametrize("target", ["cpu", "cudasim"])
-def test_the_lengths_of_arrays_that_do_not_fit(length: int, target: str) -> None:
-    """Also where they are too many for the interpreter to say."""
-    with pytest.raises(nessie.NessieError, match="These sequences are of different lengths") as failed:
-        filtered(np.arange(length), target=target)
-    span, label = failed.value.places[0]
-    assert label == f"the lengths are {length - 3} and {length - 4}"
-    assert span.source.text[span.start:span.end] == "a.select(lambda x: x > 2) + a.select(lambda x: x > 3)"
-
-
 def test_what_is_refused() -> None:
     @nessie.host_section
     def strange(a):
