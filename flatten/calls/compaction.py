@@ -8,6 +8,8 @@ the copy and empty ones.
 """
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nessie.base.types import Pair, Seq, Type, is_scalars
 from nessie.flatten.calls.boundary import (
     Packer,
@@ -24,7 +26,7 @@ from nessie.flatten.calls.crossing import Within
 from nessie.flatten.values.domains import Domain, atom_of, op
 from nessie.flatten.values.emitter import Emitter
 from nessie.flatten.values.materialise import elements, solid
-from nessie.flatten.values.values import Both, Sequence, Value, dense, size_of
+from nessie.flatten.values.values import Both, Leaf, Sequence, Value, dense, size_of
 from nessie.lambda_cu import nodes as ir
 
 LARGE = 2 ** 17                 # elements: a megabyte of ints
@@ -35,14 +37,23 @@ def compacted(emitter: Emitter, value: Value, type_: Type, domain: Domain, hint:
     match value, type_:
         case Both(a, b), Pair(first, second):
             return Both(compacted(emitter, a, first, domain, hint), compacted(emitter, b, second, domain, hint))
-        case Sequence(home=home), Seq(item) if home is domain and all([all_arrays(leaf) for leaf in value.leaves]):
-            if value.covers:
+        case Sequence(home=home), Seq(item) if home is domain:
+            value = replace(value, leaves=tuple([with_bounds(emitter, leaf, hint) for leaf in value.leaves]))
+            if value.covers or not all([all_arrays(leaf) for leaf in value.leaves]):
                 return value
             if value.dense:
                 leaf = value.leaves[0]
                 return dense(domain, leaf.space, compacted(emitter, leaf.value, item, leaf.space, hint))
             return chosen(emitter, value, item, domain, hint)
     return value
+
+
+def with_bounds(emitter: Emitter, leaf: Leaf, hint: str) -> Leaf:
+    """The payload, with the bounds of its sequences stored if they are parts of others."""
+    value = leaf.value
+    if isinstance(value, Sequence) and value.home is leaf.space and not value.dense and value.start_name is None:
+        return replace(leaf, value=solid(emitter, value, leaf.space, hint))
+    return leaf
 
 
 def chosen(emitter: Emitter, value: Sequence, item: Type, domain: Domain, hint: str) -> Value:
