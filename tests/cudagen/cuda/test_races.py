@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from built import gpu_code
 from kernel_runs import program_of
-from taped import THREADS, Kernels, Watched, planted, tape, watched
+from taped import RACES, Kernels, Watched, planted, tape, watched
 from test_skeletons import SEGMENTED as WALKS_OF_SEGMENTS
 from test_skeletons import cuda_kernel, numbers, segmented_kernel
 
@@ -109,7 +109,7 @@ ORDERED = {"barrier": True, "two_writes": False, "warp": True, "half_warps": Fal
 
 @pytest.fixture(scope="module")
 def dialect(tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    return watched(THREADS, DIALECT, tuple(ORDERED), tmp_path_factory.mktemp("dialect"))
+    return watched(RACES, DIALECT, tuple(ORDERED), tmp_path_factory.mktemp("dialect"))
 
 
 @pytest.mark.sampled(quick=3)
