@@ -25,6 +25,7 @@ from typing import Protocol
 from nessie.base.records import dataclass
 from nessie.cudagen.kernels.code import Code, integer, op
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.nested import RowsWalked
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.spaces.rows import has_row, row_at
@@ -57,7 +58,7 @@ class Chunks:
         """The number of chunks that so many items take."""
         if self.whole:
             return op("min", items, integer(1))
-        return op("/", op("+", items, integer(self.width - 1)), integer(self.width))
+        return count_of(items, self.width)
 
     def bounds(self, code: Code, chunk: loops.Exp) -> tuple[loops.Exp, loops.Exp]:
         """The chunk's first item, and the first of the next."""

@@ -28,6 +28,7 @@ from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.printer import show_exp
 from nessie.cudagen.loops.text import parse
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.cpu import firsts
 from nessie.cudagen.skeletons.cpu.order_text import ABOUT, CHUNK, CODES, SHORT, sort_text
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
@@ -141,7 +142,7 @@ class SortOfRows:
         table, heads, counts, parts, codes = (
             f"{result}_{use}" for use in ("table", "heads", "counts", "parts", "codes"))
         each = max(1, each // firsts.SHARE)
-        chunks = op("/", op("+", self.size, integer(each - 1)), integer(each))
+        chunks = count_of(self.size, each)
         several = op("min", integer(1), op("/", self.size, integer(each + 1)))
         counters = Buffer(counts, "int", op("*", integer(firsts.PARTS + 1), chunks))
         given = passed(self.size)

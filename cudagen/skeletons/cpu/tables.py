@@ -23,6 +23,7 @@ from nessie.cudagen.kernels.walk import SEGMENT, Step
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import Buffer
 from nessie.cudagen.skeletons.chunks import FIRST, LAST, Chunks
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import Kernel, chunk_count, items_exp, size_exp
 from nessie.lambda_cu import nodes as ir
@@ -146,5 +147,5 @@ def join_tables(kernel: Kernel, chunks: Chunks) -> None:
         places = loops.For(s.name, low, op("min", op("+", low, integer(PART)), size), tuple(joined))
         code.add(loops.For(chunk.name, FIRST, LAST, (loops.For(table.name, integer(1), count, (places,)),)))
         several = op("min", integer(1), op("-", chains(kernel, chunks) or integer(1), integer(1)))
-        parts = op("/", op("+", size_exp(kernel, soac.size), integer(PART - 1)), integer(PART))
+        parts = count_of(size_exp(kernel, soac.size), PART)
         kernel.phase(f"{step.name}_joined", code, op("*", several, parts))

@@ -10,6 +10,7 @@ from nessie.cudagen.kernels.code import NOTHING, Code, Value, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS, Buffer, Shape
 from nessie.cudagen.loops.walk import parts
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.kernel import Kernel, state_buffers
 from nessie.cudagen.skeletons.states import State, assign, combine, current, keep
@@ -29,7 +30,7 @@ AFTER_FAILURE = "after a kernel that has failed nothing is done"
 
 def grid(size: loops.Exp) -> loops.Exp:
     """The number of blocks that walk so many elements that are a grid apart."""
-    return op("min", op("/", op("+", size, integer(THREADS - 1)), integer(THREADS)), integer(MOST_BLOCKS))
+    return op("min", count_of(size, THREADS), integer(MOST_BLOCKS))
 
 
 def each_in_grid(code: Code, index: str, size: loops.Exp, body: tuple[loops.Stmt, ...]) -> None:

@@ -17,6 +17,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops import walk as loops_walk
 from nessie.cudagen.loops.plan import THREADS, TICKETS
 from nessie.cudagen.loops.unread import with_effects
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.cuda.blocks import (
     ENDED,
     THREAD,
@@ -194,7 +195,7 @@ def wanted_at_end(kernel: Kernel) -> set[str]:
 def add_parts(kernel: Kernel, sweep: Sweep, totals: list[State], blocks: loops.Exp) -> None:
     """Each thread takes a run of parts, in order; the block reduces what the threads have."""
     code = sweep.code
-    run = code.let_int("run", op("/", op("+", blocks, integer(THREADS - 1)), integer(THREADS)))
+    run = code.let_int("run", count_of(blocks, THREADS))
     low = code.let_int("low", op("*", THREAD, run))
     part = code.fresh("part")
     with code.block() as body:

@@ -34,6 +34,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS, ArrayResult, Buffer, Phase
 from nessie.cudagen.loops.text import parse
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.cpu.order import keys_as_given, order_of, walks_of_keys
 from nessie.cudagen.skeletons.cuda.blocks import WARP, WARPS, grid
 from nessie.cudagen.skeletons.cuda.order_pass import DIGIT, PASS, VALUES, Keys, pass_holes
@@ -105,7 +106,7 @@ class Sort:
         self.many: loops.Exp = size             # elements that the passes sort
         if not segmented:
             self.many = op("*", size, op("min", integer(1), op("/", size, integer(FEW + 1))))
-        self.tiles = op("/", op("+", self.many, integer(TILE - 1)), integer(TILE))
+        self.tiles = count_of(self.many, TILE)
         self.places = {"tickets": self.passes * VALUES, "alike": self.passes * (VALUES + 1),
                        "moves": self.passes * (VALUES + 2)}
         self.type, self.turned = bits_type(base), turned(base, descending)

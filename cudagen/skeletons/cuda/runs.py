@@ -14,6 +14,7 @@ from nessie.cudagen.kernels.code import Code, identifier, integer, op
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import Chunks, Span, border, cut, last, segmented, start_of
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.cuda.blocks import HALF, THREAD, WARP, last_by_halves, threads_below
 from nessie.cudagen.skeletons.cuda.staging import FEW, ROOM, ended_stores, fitting
 from nessie.cudagen.skeletons.cuda.sums import AT_A_TIME, Variable
@@ -42,7 +43,7 @@ class Runs(Chunks):
 
     def tiles(self, items: loops.Exp) -> loops.Exp:
         """The number of blocks that so many items take."""
-        return op("/", op("+", items, integer(self.tile - 1)), integer(self.tile))
+        return count_of(items, self.tile)
 
 
 @dataclass(frozen=True)

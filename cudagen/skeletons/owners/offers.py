@@ -25,6 +25,7 @@ from nessie.cudagen.loops.plan import (
     ScalarResult,
     Shape,
 )
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, BLOCKS, ENDED, MOST_BLOCKS, THREAD, first_thread, unless_stopped
 from nessie.cudagen.skeletons.kernel import CELLS, input_of
 from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Room, Slot
@@ -176,8 +177,7 @@ class Offer:
         about = f"{ABOUT[lanes]} holds a row of up to {room.each} elements, and goes through all rounds."
         function = replace(code.function(f"{name}_rounds", (), "cuda", offer.origin), about=about)
         segments = size_exp(self.over.segments)
-        blocks = op("min", op("/", op("+", segments, integer(room.owners - 1)), integer(room.owners)),
-                    integer(MOST_BLOCKS))
+        blocks = op("min", count_of(segments, room.owners), integer(MOST_BLOCKS))
         one = integer(1)
         buffers = (Buffer(GAVE, "int", one, 0), *[Buffer(r.name, r.type.base, size_exp(r.type.size))
                                                   for r in offer.results if isinstance(r.type, ir.Array)])

@@ -27,6 +27,7 @@ from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.chunks import segmented, start_of
+from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.cuda.blocks import MOST_BLOCKS, launch
 from nessie.cudagen.skeletons.cuda.finish import finish_walk
 from nessie.cudagen.skeletons.elements import Here, states_of
@@ -66,7 +67,7 @@ def plan_owners(kernel: ir.Kernel, program: ir.Program, tables: Tables) -> Modul
     code.add(loops.For(segment.name, owner, code.size(found.root.segments), tuple(body), many))
     code.statements = [*code.above, *code.statements]
     each, segments = THREADS // found.lanes, size_exp(made, found.root.segments)
-    blocks = op("min", op("/", op("+", segments, integer(each - 1)), integer(each)), integer(MOST_BLOCKS))
+    blocks = op("min", count_of(segments, each), integer(MOST_BLOCKS))
     launched, more = finish_walk(made, code, blocks)
     size = size_exp(made, found.root.total)
     buffers = (*result_buffers(made), *[buffer for row in held.sorted.values() for buffer in row.buffers(size)])
