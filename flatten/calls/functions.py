@@ -84,9 +84,10 @@ def call(t: Translator, exp: mono.Call, env: Values, domain: Domain, hint: str) 
         return in_one_leaf(Packer(t.emitter, hint, t.frame), value, exp.type)
     if t.frame.apart != NONE and is_divided(t, function):
         return divided_call(t, exp, arguments, domain, hint)
-    made = offered_rows(t, exp, arguments, domain, hint, lambda: version(t, function, SEQUENTIAL),
-                        lambda: call_version(t, exp, LIFTED, arguments, domain, hint))
-    return call_version(t, exp, LIFTED, arguments, domain, hint) if made is None else made
+
+    def lifted() -> Value:
+        return call_version(t, exp, LIFTED, arguments, domain, hint)
+    return offered_rows(t, exp, arguments, domain, hint, lambda: version(t, function, SEQUENTIAL), lifted) or lifted()
 
 
 def elements_to_fold(t: Translator, exp: mono.Call) -> mono.Each | None:

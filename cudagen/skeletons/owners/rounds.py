@@ -120,22 +120,26 @@ class Rounds:
             return
         turn, self.found.flags = loops.Name(self.turn), True
         code.add(loops.If(failed, (loops.Store(self.flags, self.flag(turn), integer(1)),)))
-        meet(code, self.team)
-        self.read, self.written = [], []
+        self.meet()
         code.add(loops.Set(self.fine, op("==", loops.Load(self.flags, self.flag(turn)), integer(0))))
         code.add(loops.Set(self.turn, op("-", integer(1), turn)))
 
     # Meeting --------------------------------------------------------------------------------
 
     def meet(self) -> None:
+        meet(self.code, self.team)
+        self.read, self.written = [], []
+
+    def meet_for_rows(self) -> None:
+        """Meet, since lanes read what others have left, if any do."""
         if self.needs.meetings:
-            meet(self.code, self.team)
+            self.meet()
         self.read, self.written = [], []
 
     def settle(self) -> None:
         """Meet where nobody knows what lanes have done: at the end of a block, and before a loop."""
         if self.read or self.written:
-            self.meet()
+            self.meet_for_rows()
 
     def look_elsewhere(self, arrays: Iterable[str]) -> None:
         """Lanes read elements of these arrays that may be others'."""
@@ -143,7 +147,7 @@ class Rounds:
         self.found.meetings |= bool(slots)
         if any([slot in self.written for slot in slots]):
             self.code.note("lanes read what others have left")
-            self.meet()
+            self.meet_for_rows()
         self.read += slots
 
     # Statements -----------------------------------------------------------------------------
@@ -218,18 +222,25 @@ class Rounds:
 
     def either(self, results: tuple[ir.Param, ...], blocks: tuple[ir.Block, ...], condition: ir.Atom | None) -> None:
         """One of the blocks, and its results."""
-        code, chosen, before = self.code, self.variables(results), (self.read, self.written)
-        written = []
-        for block in blocks:
-            self.read, self.written = map(list, before)
-            with code.block() as inside:
-                self.steps(block.statements, atom_names(block.results), partial(self.become, chosen, block))
-            written.append(tuple(inside))
+        code, chosen = self.code, self.variables(results)
+        written = self.alternatives([
+            partial(self.steps, block.statements, atom_names(block.results), partial(self.become, chosen, block))
+            for block in blocks])
         if condition is None:
             code.statements += written[0]
         else:
             code.add(loops.If(self.scalar(condition), *written))
         self.bind(results, [held_in(variable, result) for variable, result in zip(chosen, results, strict=True)])
+
+    def alternatives(self, writes: Iterable[Callable[[], None]]) -> list[tuple[loops.Stmt, ...]]:
+        """What each of these writes, from where lanes are now: one of them is done."""
+        before, written = (self.read, self.written), []
+        for write in writes:
+            self.read, self.written = map(list, before)
+            with self.code.block() as inside:
+                write()
+            written.append(tuple(inside))
+        return written
 
     def become(self, variables: Sequence[str], block: ir.Block) -> None:
         for variable, atom in zip(variables, block.results, strict=True):
@@ -316,8 +327,7 @@ class Rounds:
             self.look_at_checks(together=True)
         elif parked:
             code.note("the next sums go where these are, which all have read then")
-            meet(code, self.team)
-            self.read, self.written = [], []
+            self.meet()
         return fails
 
     def kernel(self, kernel: ir.Kernel, wanted: list[Slot]) -> bool:
@@ -440,12 +450,7 @@ class Body:
             self.rounds.steps(block.statements, names, lambda: self.give(block.results))
 
     def either(self, branch: ir.Branch) -> None:
-        blocks, before = [], (self.rounds.read, self.rounds.written)
-        for block in (branch.then, branch.orelse):
-            self.rounds.read, self.rounds.written = map(list, before)
-            with self.code.block() as inside:
-                self.block(block)
-            blocks.append(tuple(inside))
+        blocks = self.rounds.alternatives([partial(self.block, block) for block in (branch.then, branch.orelse)])
         self.code.add(loops.If(self.rounds.scalar(branch.condition), *blocks))
 
     def give(self, atoms: Sequence[ir.Atom]) -> None:
