@@ -73,6 +73,8 @@ def checked_form(emitter: Emitter, domain: Domain, length_at: LengthAt, message:
 
 
 def known_form(emitter: Emitter, domain: Domain, length_at: LengthAt, origin: Origin) -> Known | None:
+    """Return the step polynomial that a length is, and what must be presumed for that; None if it is
+    none, and the emitter knows why."""
     errors: list[NoForm] = []
     for presumed in presumptions(emitter, domain, length_at):
         try:

@@ -27,13 +27,14 @@ from nessie.flatten.values.materialise import check_before
 from nessie.flatten.values.spaces import on_host
 from nessie.flatten.values.values import SeqTerm, Sequence, Value, delayed, exp_of, seq_of
 from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.spaces.polynomials import Polynomial
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
 
 ONE = mono.Const(1, INT)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Condition:
     """That low <= high, or the message is told."""
     low: mono.Exp
@@ -79,14 +80,19 @@ def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | N
 
     trial, here = Context(emitter, domain), domain.here()
     length = trial.ranges.form(room(proper)(here, trial))
-    doubtful = [asked for asked in conditions if not holds(trial.ranges, op("<=", *sides(asked, here, trial)))]
     even = on_host(length, trial) and length.divisor == 1
+    doubtful: dict[tuple[Polynomial, ...], Condition] = {}          # by what is compared: the first tells
+    for asked in conditions:
+        both = sides(asked, here, trial)
+        if not holds(trial.ranges, op("<=", *both)):
+            doubtful.setdefault(tuple(map(trial.ranges.form, both)), asked)
     if trial.failing or not (doubtful or even):
         return None
-    forms = {asked: known_form(emitter, domain, room(asked), exp.origin) for asked in (*doubtful, proper)}
-    if forms[proper] is None and not even:
+    wanted = dict.fromkeys([*doubtful.values(), *([] if even else [proper])])
+    forms = {asked: known_form(emitter, domain, room(asked), exp.origin) for asked in wanted}
+    if not even and forms[proper] is None:
         return None
-    for asked in doubtful:
+    for asked in doubtful.values():
         form, context = forms[asked], Context(emitter, domain)
         if form is not None:
             check(emitter, domain, form, asked.message, asked.origin)

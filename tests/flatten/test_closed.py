@@ -233,6 +233,13 @@ def test_slices_of_one_length_have_no_lengths_in_memory() -> None:
     assert same(program, [[1, 2, 3, 4], [5, 6, 7, 8, 9]], 2) == [[6, 9], [18, 21]]
 
 
+def test_what_take_and_its_slice_ask_is_checked_once() -> None:
+    program = Compiled("function main(m) : [[int]] -> [int] = {sum(take(r, 2)) : r in m};")
+    assert sum([isinstance(bind.soac, ir.Reduce) for kernel in program.flat.kernels for bind in kernel.binds]) == 1
+    for m in ([], [[1, 2]], [[1, 2, 3], [4, 5]], [[1], [2, 3]]):
+        same(program, m)
+
+
 def test_rows_of_a_matrix_are_cut_to_a_triangle() -> None:
     program = Compiled("function main(m) : [[int]] -> [int] = {sum(take(r, i + 1)) : r in m; i in index(#m)};")
     for m in ([], [[7]], [[]], [[1, 2, 3], [4, 5, 6]], [[1, 2], [3, 4], [5, 6]], [[1], [2, 3]]):
