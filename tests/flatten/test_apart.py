@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import examples
-from built import cpu_device, execute
+from built import cpu_device, execute, offers_noted
 from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -94,16 +94,7 @@ def run(source: str, arguments: list[Any], threads: int = 2) -> tuple[Any, dict[
     program = Compiled(source)
     device = cpu_device(program.executable("ilp"), threads=threads)
     device.stats.detailed = True
-    done: list[bool] = []
-    launch = device.launch
-
-    def noted(kernel: str, given: Any, spare: Any = ()) -> Any:
-        found = launch(kernel, given, spare)
-        if kernel in device.offers:
-            done.append(bool(found[0]))
-        return found
-
-    device.launch = noted
+    done = offers_noted(device)
     parameters, result = program.signature
     flat = [flatten_value(a, t) for a, t in zip(arguments, parameters, strict=True)]
     value = plain_value(execute(program.executable("ilp"), flat, device, host.HostLimits()), result)

@@ -49,6 +49,21 @@ def counting_device(program: ir.Program) -> CountingGpu:
     return CountingGpu(built, Counting(text.points))
 
 
+def offers_noted(device: Any) -> list[bool]:
+    """Whether what was offered was done, each time from now on."""
+    done: list[bool] = []
+    launch = device.launch
+
+    def noted(kernel: str, given: Any, spare: Any = ()) -> Any:
+        found = launch(kernel, given, spare)
+        if kernel in device.offers:
+            done.append(bool(found[0]))
+        return found
+
+    device.launch = noted
+    return done
+
+
 def execute(program: ir.Program, arguments: Any, device: Any, *options: Any, **named: Any) -> Any:
     """host.execute, of a program that nobody has translated."""
     return host.execute(program, translate(program), arguments, device, *options, **named)

@@ -10,7 +10,7 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -286,6 +286,19 @@ class Kernels:
         """Those in the kernels that the case launches, with their numbers."""
         launched = {line.split()[1] for line in self.tapes[case].splitlines() if line.startswith("launch ")}
         return [(number, m) for number, m in enumerate(self.mistakes, 1) if m.kernel in launched]
+
+    def races(self, threads: Watched, case: str, seeds: Iterable[int]) -> list[str]:
+        """What is wrong with the case, in any of the orders that seeds draw."""
+        return [found for seed in seeds if (found := threads.replay(self.tapes[case], seed))]
+
+    def unnoticed(self, threads: Watched, case: str, seeds: Sequence[int]) -> list[str]:
+        """The mistakes in the case's kernels that are found in none of the orders that seeds draw."""
+        return [str(mistake) for number, mistake in self.mistakes_of(case)
+                if not any(threads.replay(self.tapes[case], seed, mistake=number) for seed in seeds)]
+
+    def wrong_accesses(self, addresses: Watched, case: str) -> str:
+        """What is wrong with the case's accesses to memory; '' if nothing is."""
+        return addresses.replay(self.tapes[case], 1, os_threads=1)
 
 
 def watched(sanitizer: Sanitizer, text: str, names: tuple[str, ...], folder: Path) -> Watched:

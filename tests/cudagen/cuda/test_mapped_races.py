@@ -42,8 +42,7 @@ def kernels() -> Kernels:
 
 @pytest.mark.parametrize("case", SAMPLED)
 def test_no_races(threads: Watched, kernels: Kernels, case: str) -> None:
-    for seed in SEEDS:
-        assert threads.replay(kernels.tapes[case], seed) == ""
+    assert kernels.races(threads, case, SEEDS) == []
 
 
 @pytest.mark.parametrize("case", SAMPLED)
@@ -51,11 +50,9 @@ def test_every_barrier_is_needed(threads: Watched, kernels: Kernels, case: str) 
     """Of each of the two REDUCEs there are two: behind what is left for others, and behind what is read of them."""
     mistakes = kernels.mistakes_of(case)
     assert sum(mistake.kernel.endswith("_sweep") for _, mistake in mistakes) == 4
-    unnoticed = [str(mistake) for number, mistake in mistakes
-                 if not any(threads.replay(kernels.tapes[case], seed, mistake=number) for seed in TRIES)]
-    assert unnoticed == []
+    assert kernels.unnoticed(threads, case, TRIES) == []
 
 
 @pytest.mark.parametrize("case", SAMPLED)
 def test_no_access_outside_arrays_and_nothing_undefined(addresses: Watched, kernels: Kernels, case: str) -> None:
-    assert addresses.replay(kernels.tapes[case], 1, os_threads=1) == ""
+    assert kernels.wrong_accesses(addresses, case) == ""

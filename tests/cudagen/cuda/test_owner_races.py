@@ -40,19 +40,15 @@ def kernels() -> Kernels:
 
 @pytest.mark.parametrize("level, name", SAMPLED)
 def test_no_races(threads: Watched, kernels: Kernels, level: str, name: str) -> None:
-    for seed in SEEDS:
-        assert threads.replay(kernels.tapes[f"{level} {name}"], seed) == ""
+    assert kernels.races(threads, f"{level} {name}", SEEDS) == []
 
 
 @pytest.mark.parametrize("level, name", SAMPLED)
 def test_every_barrier_is_needed(threads: Watched, kernels: Kernels, level: str, name: str) -> None:
-    case = f"{level} {name}"
-    unnoticed = [str(mistake) for number, mistake in kernels.mistakes_of(case)
-                 if not any(threads.replay(kernels.tapes[case], seed, mistake=number) for seed in TRIES)]
-    assert unnoticed == []
+    assert kernels.unnoticed(threads, f"{level} {name}", TRIES) == []
 
 
 @pytest.mark.parametrize("level, name", SAMPLED)
 def test_no_access_outside_arrays_and_nothing_undefined(addresses: Watched, kernels: Kernels, level: str,
                                                         name: str) -> None:
-    assert addresses.replay(kernels.tapes[f"{level} {name}"], 1, os_threads=1) == ""
+    assert kernels.wrong_accesses(addresses, f"{level} {name}") == ""

@@ -127,17 +127,14 @@ def test_what_orders_accesses(dialect: Watched, name: str) -> None:
 
 @cases()
 def test_no_races(threads: Watched, kernels: Kernels, case: str) -> None:
-    for seed in SEEDS if case not in QUICK else SEEDS[:2]:
-        assert threads.replay(kernels.tapes[case], seed) == ""
+    assert kernels.races(threads, case, SEEDS if case not in QUICK else SEEDS[:2]) == []
 
 
 @cases(quick=("map and its sum",), ci=16)
 def test_every_barrier_and_every_order_is_needed(threads: Watched, kernels: Kernels, case: str) -> None:
-    unnoticed = [str(mistake) for number, mistake in kernels.mistakes_of(case)
-                 if not any(threads.replay(kernels.tapes[case], seed, mistake=number) for seed in TRIES)]
-    assert unnoticed == []
+    assert kernels.unnoticed(threads, case, TRIES) == []
 
 
 @cases()
 def test_no_access_outside_arrays_and_nothing_undefined(addresses: Watched, kernels: Kernels, case: str) -> None:
-    assert addresses.replay(kernels.tapes[case], 1, os_threads=1) == ""
+    assert kernels.wrong_accesses(addresses, case) == ""

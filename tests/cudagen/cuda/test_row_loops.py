@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built import execute, gpu_code, gpu_device
+from built import execute, gpu_code, gpu_device, offers_noted
 from executors import Compiled, Failed, agree, outcome
 from owner_kernels import LEVELS
 
@@ -132,16 +132,7 @@ def run(source: str, level: str, arguments: list[Any], **how: Any) -> tuple[Any,
     """The value, the number of launches, and whether what owners were offered was done."""
     program = compiled(source, level, **how)
     device = gpu_device(program, Cudasim(2, 1))
-    done: list[bool] = []
-    launch = device.launch
-
-    def noted(kernel: str, given: Any, spare: Any = ()) -> Any:
-        found = launch(kernel, given, spare)
-        if kernel in device.offers:
-            done.append(bool(found[0]))
-        return found
-
-    device.launch = noted                                           # type: ignore[method-assign]
+    done = offers_noted(device)
     parameters, result = Compiled(source).signature
     flat = [flatten_value(a, t) for a, t in zip(arguments, parameters, strict=True)]
     value = plain_value(execute(program, flat, device), result)

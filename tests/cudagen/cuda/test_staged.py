@@ -303,19 +303,15 @@ SAMPLED = pytest.mark.parametrize("name", [pytest.param(name, marks=() if name =
 
 @SAMPLED
 def test_no_races(threads: Watched, kernels: Kernels, name: str) -> None:
-    for seed in (1, 2):
-        assert threads.replay(kernels.tapes[name], seed) == ""
+    assert kernels.races(threads, name, (1, 2)) == []
 
 
 @SAMPLED
 def test_every_barrier_is_needed(threads: Watched, kernels: Kernels, name: str) -> None:
-    mistakes = kernels.mistakes_of(name)
-    assert len(mistakes) >= (3 if name == "batched" else 2)
-    unnoticed = [str(mistake) for number, mistake in mistakes
-                 if not any(threads.replay(kernels.tapes[name], seed, mistake=number) for seed in range(1, 7))]
-    assert unnoticed == []
+    assert len(kernels.mistakes_of(name)) >= (3 if name == "batched" else 2)
+    assert kernels.unnoticed(threads, name, range(1, 7)) == []
 
 
 @SAMPLED
 def test_no_access_outside_arrays_and_nothing_undefined(addresses: Watched, kernels: Kernels, name: str) -> None:
-    assert addresses.replay(kernels.tapes[name], 1, os_threads=1) == ""
+    assert kernels.wrong_accesses(addresses, name) == ""
