@@ -20,7 +20,8 @@ from nessie.schedule.wishes.wishes import LEVEL, Wish
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
-LENGTHS = [3, 0, 0, 40, 40, 1, 0, 33, 9, 17, 8, 0, 0, 5, *[13] * 20, 60, 0, 260, 0, 2100, 2, 2100, 2100]
+LENGTHS = [3, 0, 0, 40, 40, 1, 0, 33, 9, 17, 8, 0, 0, 5, 2100, 2100, *[13] * 14, 2100, 2100, 60, 0, 260, 0, 2100, 2,
+           2100, 2100, 2100]          # each block has rows too long for it, in the first warp and in others
 FUNCTIONS = {
     "neighbours": "if k == 0 then xs else F({x + xs[#xs - 1 - i] : x in xs; i in [0:#xs]}, k - 1)",
     "sums": "let s = sum(xs) in if k == 0 or s == 7 then xs else F({x + rem(s, 5) : x in xs}, k - 1)",
@@ -32,7 +33,7 @@ LEVELS = ("block", "warp", "sub4")
 CASES = [(level, name) for level in LEVELS for name in FUNCTIONS]
 SAMPLED = [pytest.param(*case, marks=() if case in (("sub4", "neighbours"), ("block", "checks"))
                         else pytest.mark.sampled(quick=0, ci=4)) for case in CASES]
-SEEDS, TRIES = (1, 2), range(1, 7)
+SEEDS = (1, 2)
 
 
 def program() -> ir.Program:
@@ -74,7 +75,7 @@ def test_no_races(threads: Watched, kernels: Kernels, level: str, name: str) -> 
 
 @pytest.mark.parametrize("level, name", SAMPLED)
 def test_every_barrier_is_needed(threads: Watched, kernels: Kernels, level: str, name: str) -> None:
-    assert kernels.unnoticed(threads, f"{level} {name}", TRIES) == []
+    assert kernels.unnoticed(threads, f"{level} {name}") == []
 
 
 @pytest.mark.parametrize("level, name", SAMPLED)
