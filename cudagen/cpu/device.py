@@ -8,7 +8,7 @@ elements is a few microseconds of Python.
 
 Code comes in two editions, which compute the same bits: a program is built quickly at first, since most kernels of most
 programs see little data; a kernel's first launch on more chunks than one thread does alone has its functions optimised,
-and so has one whose chunks may take any time, once the quick edition has taken too long.
+and so have its launches on fewer, once the quick edition has taken too long in all.
 """
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Cpu(Launches):
             with STEADY:
                 from nessie.cudagen.native.running import Edition  # a short run does without
             self.edition = Edition(self, host.calls.circles, tunables)
-            self.consider(0.0)
+        self.consider(self.edition.seconds)
         return self.edition.run(host)
 
     def consider(self, seconds: float) -> None:
@@ -274,22 +274,21 @@ class CpuLauncher(Launcher):
         """All chunks of a phase, whose words are packed. `chains`: of those in order."""
         if chunks > FEW and device.quick:
             device.optimise(self.plan)
-        function = device.functions[step.function]
+        function, slow = device.functions[step.function], step.function in device.quick
+        began = perf_counter() if slow else 0.0
         if step.in_order:
             device.pool.share(function, chunks, packed, device.interrupt_word, chains)
         elif chunks <= self.inline:
             function(0, chunks, packed)
+        elif self.inline and not self.recursive:
+            device.pool.share(function, chunks, packed, device.interrupt_word)
         else:
-            began = perf_counter()
-            if self.inline and not self.recursive:
-                device.pool.share(function, chunks, packed, device.interrupt_word)
-            else:
-                pool = device.deep(chunks) if self.recursive else device.pool
-                pool.run(function, chunks, packed, device.interrupt_word, self.inline == 0)
-            if step.function in device.quick:
-                self.seconds += perf_counter() - began
-                if self.seconds > WORTH:
-                    device.optimise(self.plan)
+            pool = device.deep(chunks) if self.recursive else device.pool
+            pool.run(function, chunks, packed, device.interrupt_word, self.inline == 0)
+        if slow:
+            self.seconds += perf_counter() - began
+            if self.seconds > WORTH:
+                device.optimise(self.plan)
 
     def result(self, result: Any, cells: Any, arrays: dict[str, Array]) -> Any:
         if isinstance(result, ArrayResult):

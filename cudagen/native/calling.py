@@ -152,6 +152,8 @@ class Caller:
             self.most = self.limits.on_device
         device.memory.limit, device.errors[:], device.interrupt_word[0] = self.most, self.fresh, 0
         host.deadline, host.launched, host.kernel = deadline(), (), None
+        if device.quick:
+            device.consider(device.edition.seconds)
         device.edition.link()
         self.run.limit_stack()
 

@@ -11,6 +11,7 @@ import pytest
 
 import nessie
 from nessie.api.plans import MOST, PATIENCE, Plan
+from nessie.cudagen.cpu import device
 
 TEXT = """
 function twice(x) = 2 * x + 1;
@@ -53,6 +54,16 @@ def often(program: nessie.Program, name: str, *arguments: Any) -> Any:
         found = program[name](*arguments)
     assert has_plan(program, name)
     return found
+
+
+def test_code_of_many_small_calls_is_optimised(program: nessie.Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    often(program, "norm", np.array([1, 2]))
+    [callers] = [plan.callers for plan in program._calls.plans.values() if isinstance(plan, Plan)]
+    [caller] = callers.idle
+    assert caller.device.quick
+    monkeypatch.setattr(device, "WORTH", 0.0)
+    assert program.norm(np.array([1, 2])) == 5
+    assert not caller.device.quick
 
 
 def test_scalars(program: nessie.Program) -> None:

@@ -24,6 +24,7 @@ from nessie.base.source import Source
 from nessie.base.system import disk_cache as cache
 from nessie.base.system.deep import run_deep
 from nessie.base.values import DTYPES, Flat
+from nessie.cudagen.cpu import device as cpu_target
 from nessie.cudagen.cpu.device import Cpu
 from nessie.cudagen.host.device import NO_FAILURE, Array, OutOfMemory
 from nessie.cudagen.host.memory import Memory, address_of, size_class
@@ -371,6 +372,16 @@ def test_code_is_optimised_for_many_elements_and_gives_the_same_bits() -> None:
     other = cpu_device(parse(MANY), threads=2, width=300)
     launch(other, "K", [1800, np.concatenate([xs, xs])])
     assert not other.quick
+
+
+def test_code_is_optimised_for_many_launches_on_few_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = np.random.default_rng(3).normal(size=9)
+    device = cpu_device(parse(MANY), threads=2, width=300)
+    launch(device, "K", [len(xs), xs])
+    assert device.quick
+    monkeypatch.setattr(cpu_target, "WORTH", 0.0)
+    launch(device, "K", [len(xs), xs])
+    assert not device.quick
 
 
 # The cache --------------------------------------------------------------------------------------
