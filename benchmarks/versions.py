@@ -27,7 +27,7 @@ from nessie.tuning.shapes import Shape
 
 PROGRAMS = {
     "pick": ("function pick(xs, is) : ([float], [int]) -> [float] = "
-             "let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};",
+             "let a = {exp(-x * x) * sin(x) * cos(2.0 * x) : x in xs} in {a[i] : i in is};",
              ["{float(i) / float(n) : i in [0:n]}", "{rem(i * 7919, n) : i in [0:m]}"]),
     "rows": ("function rows(rows, xs) : ([[int]], [float]) -> [float] = "
              "let ys = {exp(x) * cos(x) : x in xs} in {sum({ys[i] : i in r}) : r in rows};",

@@ -25,7 +25,8 @@ from nessie.tuning.file import Tuning, machine, name_of, show
 from nessie.tuning.measure import Sample, fitted, times
 from nessie.tuning.shapes import LENGTHS, Shape, definitions
 
-USUAL = tuple(Shape((n, m)) for n in (1000, 30_000, 1_000_000) for m in (4 * n, n, n // 2, n // 4, n // 10, n // 100))
+USUAL = tuple(Shape((n, m)) for n in (1000, 30_000, 1_000_000, 4_000_000)
+              for m in (4 * n, n, n // 2, n // 3, n // 4, n // 6, n // 10, n // 100))
 TARGETS = ("cpu", "cuda")       # whose times mean something
 
 

@@ -2,14 +2,15 @@
 
 What is chosen takes some multiple of the best version's time: thresholds are those for which the squares of the
 multiples' logarithms are the least, together. So long runs count no more than short ones, and a large loss more than
-several small ones. One threshold after the other is moved to where it is best, while the others stay, until none gains:
-between two measurements it lies in the middle of what it is compared with, by logarithms. What gains no more than noise
-stays as it ships.
+several small ones. One pair of thresholds after the other is moved to where it is best, while the others stay, until
+none gains: two thresholds of a condition often gain only together. Between two measurements a threshold lies in the
+middle of what it is compared with, by logarithms. What gains no more than noise stays as it ships.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations, product
 
 from nessie.base.records import dataclass
 from nessie.cudagen.host.choices import compared, holds
@@ -55,8 +56,9 @@ def fit(measured: Sequence[Measured], shipped: Mapping[str, int]) -> Fit:
     found = dict(shipped)
     for _ in range(ROUNDS):
         before = dict(found)
-        for name in shipped:
-            tried = [{**found, name: threshold} for threshold in candidates(name, measured)]
+        for names in combinations(shipped, min(2, len(shipped))):
+            places = [candidates(name, measured) or [found[name]] for name in names]
+            tried = [{**found, **dict(zip(names, thresholds))} for thresholds in product(*places)]
             best = min(tried, key=lambda thresholds: squares(measured, thresholds), default=found)
             if squares(measured, best) < squares(measured, found) - NOISE:
                 found = best
