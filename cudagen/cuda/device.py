@@ -28,7 +28,18 @@ from nessie.cudagen.host.device import ERROR_WORDS, MOST_ROUNDS, NO_FAILURE, Arr
 from nessie.cudagen.host.launching import UNPACKERS, Launcher, Launches, Size, Taken, size_function, size_text, take
 from nessie.cudagen.host.memory import Block
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.plan import EPOCH, THREADS, TICKETS, ArrayResult, Buffer, Phase, Plan, ScalarResult, Shape
+from nessie.cudagen.loops.plan import (
+    EPOCH,
+    THREADS,
+    TICKETS,
+    ArrayResult,
+    Buffer,
+    Directions,
+    Phase,
+    Plan,
+    ScalarResult,
+    Shape,
+)
 from nessie.cudagen.loops.walk import parts
 from nessie.lambda_cu.layout import scalar
 from nessie.lambda_cu.mappings.levels import beyond
@@ -80,6 +91,7 @@ class Gpu(Launches):
         self.interrupt_word = word.data                  # which is quicker to look at
         self.unread = False             # kernels that may record a failure have been launched since then
         self.clean = False              # the board is as a run begins with it, without a failure, as far as it is read
+        self.kernel_seconds = 0.0       # of the functions of the launch that is at work
         self.lasts: list[tuple[Array, int]] = []        # whose last elements stand in cells, which nobody has read
         self.memory = DeviceMemory(driver, limit)
         self.set_board(Board(self.memory, len(ERROR_WORDS), max((plan.cells for plan in built.plans), default=0)))
@@ -121,6 +133,19 @@ class Gpu(Launches):
 
     def synchronise(self) -> None:
         self.driver.synchronise()
+
+    def start(self, function: str, blocks: int | Directions, arguments: bytes,
+              threads: int | Directions = THREADS) -> None:
+        """Launch a function. Where each launch is counted, the GPU's own clock times it, and it is waited for."""
+        if not self.stats.detailed:
+            self.driver.launch(self.functions[function], blocks, arguments, threads)
+        else:
+            self.kernel_seconds += self.driver.timed(
+                lambda: self.driver.launch(self.functions[function], blocks, arguments, threads))
+
+    def seconds_of_launch(self, seconds: float) -> float:
+        found, self.kernel_seconds = self.kernel_seconds, 0.0
+        return found
 
     def upload(self, base: str, values: Values | OnDevice) -> Array:
         if isinstance(values, OnDevice):
@@ -256,8 +281,6 @@ class GpuLauncher(Launcher):
             for name, array in arrays.items():
                 if not finished or name not in self.returned:
                     device.memory.give(array)
-        if device.stats.detailed:               # its time counts
-            device.synchronise()
         results = [self.result(r, counts, arrays) for r in self.plan.results]
         if self.plan.cells and not self.counts:
             device.lasts = [(arrays[r.buffer], r.last) for r in self.plan.results
@@ -299,7 +322,7 @@ class GpuLauncher(Launcher):
             raise self.too_long(blocks)
         if blocks:
             device.unread |= step.fails
-            device.driver.launch(device.functions[step.function], blocks, step.arguments(words, counts))
+            device.start(step.function, blocks, step.arguments(words, counts))
 
     def run_shaped(self, step: PreparedPhase, device: Gpu, words: list[Any], counts: list[int]) -> None:
         """A launch of blocks in three directions, which a mapping wants."""
@@ -310,7 +333,7 @@ class GpuLauncher(Launcher):
         if over := beyond(grid, threads):
             raise self.too_large(over)
         device.unread |= step.fails
-        device.driver.launch(device.functions[step.function], grid, step.arguments(words, counts), threads)
+        device.start(step.function, grid, step.arguments(words, counts), threads)
 
     def too_large(self, over: str) -> NessieError:
         span = user_span(self.plan.origin)

@@ -1,7 +1,7 @@
 """What a GPU's device (cudagen.cuda.device) asks of a driver."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +43,9 @@ class Driver(Protocol):
     def launch(self, function: Any, blocks: int | Directions, arguments: bytes,
                threads: int | Directions = THREADS) -> None:
         """A kernel on so many blocks of so many threads; its arguments as a C struct of its parameters."""
+
+    def timed(self, work: Callable[[], None]) -> float:
+        """The seconds that what work() asks for takes on the device; it is waited for. 0 where these mean nothing."""
 
     def synchronise(self) -> None:
         """All is done that was asked for."""

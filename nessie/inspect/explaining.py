@@ -15,15 +15,14 @@ from typing import Any
 from nessie import driver, forms, pipeline
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.inspect.notes import notes_of
-from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import layout_of_value, to_names
-from nessie.lambda_cu.scope import statements
+from nessie.lambda_cu.layout import layout_of_value
+from nessie.measuring.kernels import has_effects
+from nessie.measuring.predicted import sizes
 from nessie.program_cache import cached_program
 from nessie.running.stopwatch import quickest
 from nessie.schedule.explain.code import with_code
 from nessie.schedule.explain.explain import PRICING_WORK, SCHEDULES, Explanation, explain
 from nessie.schedule.graph.nodes import Graph
-from nessie.schedule.wishes.sizes import sizes_of
 from nessie.session.calling import prepare_call
 from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
@@ -31,7 +30,6 @@ from nessie.syntax import nodes as syntax
 FUSE = pipeline.pass_named("fuse")
 RUNS = 5                        # the quickest of them counts
 MEASURED = ("cpu",)             # targets that know how long their kernels took
-UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects that leave the world as it is
 
 
 def explain_program(job: pipeline.Job, start: forms.Form[Any], program: Any, everything: bool = False) -> Explanation:
@@ -76,17 +74,3 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
         assert isinstance(built, CpuProgram)
         measured[mode] = quickest(session.target, built, values, RUNS)
     return replace(found, measured=measured)
-
-
-def has_effects(program: ir.Program) -> bool:
-    """Whether a run of the program is visible from outside."""
-    return any(isinstance(statement, ir.Effect) and statement.name not in UNSEEN
-               for function in program.functions for statement in statements(function.body))
-
-
-def sizes(flat: ir.Program, layouts: Sequence[ir.Layout], values: Sequence[Any]) -> dict[str, float]:
-    """The sizes that the entry gets with these values, by the names that users have for them."""
-    entry = next(f for f in flat.functions if f.name == flat.entry.function)
-    held = [name for value, layout in zip(values, layouts, strict=True) for name in to_names(value, layout)]
-    known = {param.name: float(name) for param, name in zip(entry.params, held, strict=True) if param.type == "int"}
-    return {name: known[size] for name, size in sizes_of(entry).items() if size in known}

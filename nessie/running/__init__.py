@@ -6,5 +6,6 @@
     text_streams    the numbered streams of running programs
     processes       other programs that a running program starts
     counting        runs programs on cudasim, and counts what their kernels do to memory
+    ready           a compiled program on one device, to be run many times
     stopwatch       times kernels, for calibrate and explain
 """

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nessie.cudagen.cuda.device import Gpu
     from nessie.cudagen.cuda.driver import Driver
     from nessie.cudagen.cuda.link import GpuProgram
+    from nessie.cudagen.host.limits import HostLimits
     from nessie.driver import Built
     from nessie.mono import nodes as mono
     from nessie.tuning.file import Tuning
@@ -148,13 +149,17 @@ class Target:
         on_host, began = host.Stats(), perf_counter()
         self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
         try:
-            limits = host.HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory(),
-                                     *self.tuned(built))
+            limits = self.host_limits(built, memory)
             return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
         finally:
             self.stats.seconds += perf_counter() - began - device.stats.counting
             self.stats.add(built.program, device.stats, on_host.steps)
             self.stats.versions.update(on_host.versions)
+
+    def host_limits(self, built: CpuProgram | GpuProgram, memory: int) -> HostLimits:
+        from nessie.cudagen.host.limits import HostLimits
+        return HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory(),
+                          *self.tuned(built))
 
     def tuned(self, built: CpuProgram | GpuProgram, entry: str = "") -> tuple[dict[str, int], dict[str, str]]:
         """Thresholds, and versions that are taken whatever holds. `entry`: what users call the program's entry."""
@@ -181,6 +186,12 @@ class Target:
         device.stats.detailed = detailed
         if detailed:
             device.optimise()
+        return device
+
+    def warm_device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
+        """A device that runs the program's best code from its first run on."""
+        device = self.device(built)
+        device.optimise()
         return device
 
     def driver(self) -> Driver:

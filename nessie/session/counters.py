@@ -24,10 +24,11 @@ from typing import Any
 from nessie.base.records import dataclass
 from nessie.base.source import Span
 from nessie.base.types import Type
+from nessie.measuring.table import columns, places_text
 from nessie.running.counting import Counted, CountingTarget, KernelCounts, total_calls
 from nessie.session.calling import Prepared
 from nessie.session.profile import Profiler
-from nessie.session.profile_text import counted, place_text, table
+from nessie.session.profile_text import counted
 from nessie.session.session import Session
 from nessie.typing import nodes as typed
 
@@ -79,11 +80,11 @@ def as_text(counts: Counts) -> str:
 def calls_table(counts: Counts) -> list[str]:
     total = total_calls(counts.kernels)
     rows = [*[(kernel.name or BETWEEN, kernel.calls) for kernel in counts.kernels], (ALL, total)]
-    return table([["driver", *total], *[[name, *map(counted, calls.values())] for name, calls in rows]])
+    return columns([["driver", *total], *[[name, *map(counted, calls.values())] for name, calls in rows]])
 
 
 def kernel_lines(kernel: KernelCounts) -> Iterator[str]:
-    yield from ("", f"{kernel.name} at {place_text(kernel.places)}: {summary(kernel)}")
+    yield from ("", f"{kernel.name} at {places_text(kernel.places)}: {summary(kernel)}")
     for title, unit, shared in (("global memory", "sectors", False), ("shared memory", "ways", True)):
         found = [c for c in kernel.accesses if c.access.requests and c.access.point.shared == shared]
         if found:
@@ -138,7 +139,7 @@ def numbers(accesses: list[Counted]) -> list[str]:
 def near(place: Span | None, home: Sequence[Span]) -> str:
     if place is None:
         return ""
-    return f"{place.line}:{place.column}" if [s.source for s in home] == [place.source] else place_text([place])
+    return f"{place.line}:{place.column}" if [s.source for s in home] == [place.source] else places_text([place])
 
 
 def cut(code: str) -> str:
@@ -148,7 +149,7 @@ def cut(code: str) -> str:
 def aligned(rows: list[list[str]]) -> list[str]:
     """A table whose second column is aligned to the left, too."""
     width = max(len(row[1]) for row in rows)
-    return table([[row[0], row[1].ljust(width), *row[2:]] for row in rows])
+    return columns([[row[0], row[1].ljust(width), *row[2:]] for row in rows])
 
 
 # JSON -------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from threading import Timer
 from typing import Any
 
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError, Span, Unsupported, user_span
+from nessie.base.source import NessieError, Span, Unsupported
 from nessie.base.system.deadline import deadline
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type, Var
@@ -27,6 +27,7 @@ from nessie.interpreter.meanings_any import size
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_choices import LAST
 from nessie.lambda_cu.running.stats import KernelStats
+from nessie.measuring.kernels import TIMED, places_of
 from nessie.running.targets import Stats
 from nessie.running.world import World
 from nessie.session.calling import Prepared
@@ -36,7 +37,6 @@ from nessie.typing import nodes as typed
 
 SLOT, NUMBER = 8, 40            # bytes of a list's slot and of a number in the interpreter
 DEEPER = f"where the limit on depth is set, the interpreter goes up to {interpreter.MOST_DEPTH:,} deep"
-TIMED = ("cpu", "cuda")         # targets whose times mean something
 PATIENCE = 5.0                  # seconds of counting before the user is told of it
 
 
@@ -140,11 +140,8 @@ class Profiler(Session):
 
     def kernel_profile(self, kernel: ir.Kernel | ir.Function, record: KernelStats) -> KernelProfile:
         """The profile of a kernel, or of what is done apart or by owners."""
-        origins = [bind.origin for bind in kernel.binds] if isinstance(kernel, ir.Kernel) else [kernel.origin]
-        spans = [user_span(origin) or user_span(kernel.origin) for origin in origins]
-        places = tuple(dict.fromkeys(span for span in spans if span))
-        seconds = record.seconds if self.target.name == "cpu" else None
-        return KernelProfile(kernel.name, places, record.launches, record.elements, record.bytes, seconds)
+        seconds = record.seconds if self.target.name in TIMED else None
+        return KernelProfile(kernel.name, places_of(kernel), record.launches, record.elements, record.bytes, seconds)
 
     def cost(self, exp: typed.Exp, seed: int, given: list[tuple[str, Any]]) -> interpreter.Result:
         """The interpreter's result for the expression, with its work and depth."""

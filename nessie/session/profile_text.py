@@ -14,15 +14,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-from nessie.base.source import NessieError, Span
+from nessie.base.source import NessieError
+from nessie.measuring.table import columns, places_text
 from nessie.session.profile import KernelProfile, Profile, Profiler
 from nessie.syntax import nodes as syntax
 
 TITLE = 60                      # characters of a form in its profile's title
-PLACES = 3                      # places that are shown for a kernel
 
 
 def title(form: syntax.TopLevel | NessieError) -> str:
@@ -41,15 +40,15 @@ def new_ones(session: Profiler, in_json: bool) -> list[str]:
 
 def as_text(profile: Profile) -> str:
     spent = [profile.elements, profile.launches, profile.bytes, profile.steps]
-    lines = [*table([["", "work", "depth", "", ""], ["NESL", counted(profile.work), counted(profile.depth), "", ""],
+    lines = [*columns([["", "work", "depth", "", ""], ["NESL", counted(profile.work), counted(profile.depth), "", ""],
                      ["", "elements", "launches", "bytes", "host steps"],
                      [profile.target, *map(counted, spent)]]), *ratios(profile), *times(profile)]
     lines += [f"{choice} took {version} {count:,} {'time' if count == 1 else 'times'}"
               for choice, version, count in profile.versions]
     if profile.kernels:
         rows = [["kernel", "launches", "elements", "bytes", "seconds"], *map(kernel_row, profile.kernels)]
-        places = ["at", *(place_text(kernel.places) for kernel in profile.kernels)]
-        lines += ["", *(f"{line}  {at}" for line, at in zip(table(rows), places, strict=True))]
+        places = ["at", *(places_text(kernel.places) for kernel in profile.kernels)]
+        lines += ["", *(f"{line}  {at}" for line, at in zip(columns(rows), places, strict=True))]
     return "\n".join([profile.title, *(f"  {line}".rstrip() for line in lines)]) + "\n\n"
 
 
@@ -75,22 +74,6 @@ def kernel_row(kernel: KernelProfile) -> list[str]:
 
 def counted(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
-
-
-def table(rows: list[list[str]]) -> list[str]:
-    """The lines of a table. The first column is aligned to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) if at == 0 else cell.rjust(width)
-                      for at, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows]
-
-
-def place_text(places: Sequence[Span]) -> str:
-    """The places, each with the name of its source unless the place before has the same source."""
-    texts, last = [], ""
-    for span in places[:PLACES]:
-        texts.append(f"{'' if span.source.name == last else f'{span.source.name}:'}{span.line}:{span.column}")
-        last = span.source.name
-    return ", ".join(texts) + (" .." if len(places) > PLACES else "")
 
 
 def as_json(profile: Profile) -> dict[str, Any]:

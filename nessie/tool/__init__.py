@@ -15,4 +15,5 @@
     signals             handles signals
 
     prompt/             the interactive loop
+    timing/             the commands that time programs: bench, and the page of profile
 """

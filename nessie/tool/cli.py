@@ -366,6 +366,12 @@ def doctor(options: argparse.Namespace) -> int:
     return 0
 
 
+def bench(options: argparse.Namespace) -> int:
+    """Time the examples of a program, named inputs, or a call."""
+    from nessie.tool.timing.bench import bench
+    return bench(options)
+
+
 def tune(options: argparse.Namespace) -> int:
     """Measure the versions of a function, and write their thresholds."""
     from nessie.tool.tune import tune
@@ -394,5 +400,5 @@ def completion(options: argparse.Namespace) -> int:
 
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "map": map_, "passes": passes,
-    "show": show, "profile": profile, "tune": tune, "graph": view, "explain": view, "inspect": view,
+    "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view, "explain": view, "inspect": view,
     "cache": cache, "doctor": doctor, "completion": completion}

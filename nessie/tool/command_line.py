@@ -98,6 +98,12 @@ def size(text: str) -> tuple[str, float]:
     return (name, number) if name and number >= 0 else wrong(text, "NAME=N, such as n=1000 or xs=1e7")
 
 
+def named_input(text: str) -> tuple[str, str]:
+    name, _, exp = text.partition("=")
+    return (name.strip(), exp) if name.strip() and exp.strip() else wrong(
+        text, "NAME=EXPR, such as large=total([0:1000000])")
+
+
 def architecture(text: str) -> str:
     return text if re.fullmatch(r"(sm|compute)_\d+[af]?", text) else wrong(text, "an architecture, such as sm_90")
 
@@ -131,10 +137,10 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return chosen
 
 
-CALLING = ("run", "profile", "tune", "explain")        # commands that take ARGs
+CALLING = ("run", "profile", "bench", "tune", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
-RUNNING = ("run", "eval", "test", "profile", "tune", "explain")          # commands that run programs
+RUNNING = ("run", "eval", "test", "profile", "bench", "tune", "explain")          # commands that run programs
 BUILDING = (*RUNNING, *COMPILING)                               # commands that compile them
 BITS = tuple(map(str, SETTINGS))
 WHERE, FUSED, LIMITED, WORLD = "where it runs", "what is fused", "limits", "the run"
@@ -193,8 +199,16 @@ OPTIONS = (
            "spreadsheets would calculate, as they begin with = + - @", ("run",)),
     Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
-    Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation",
-           ("profile", "explain")),
+    Option(("--input",), "NAME=EXPR", "time this instead of the examples, under this name: the call of a function, "
+           "whose arguments are made before, or else all of the expression; may be given several times", ("bench",),
+           type=named_input, several=True),
+    Option(("--seconds",), "S", "for each input, at most, once there are rounds enough (default: 2); fewer where its "
+           "time is known well", ("bench",), type=seconds),
+    Option(("--kernels",), "", "what each kernel takes, beside what the scheduler predicts", ("bench",)),
+    Option(("--save",), "FILE", "write the times there, as JSON", ("bench",)),
+    Option(("--against",), "FILE", "compare with times that --save has written", ("bench",)),
+    Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation, or for "
+           "times", ("profile", "bench", "explain")),
     Option(("--counters",), "", "count instead what kernels do to memory and what the host asks of a GPU, on cudasim",
            ("profile",)),
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
@@ -246,6 +260,13 @@ SUBCOMMANDS = {
                           "five microseconds for each unit: take small data, or --time-limit",
                           "[-e ENTRY ARG... | -x EXPR]",
                           ("nessie profile program.nesl -e total '[[1, 2], [], [3]]'",)),
+    "bench": Subcommand("FILE", "time the examples in comments of a program, or named inputs, or a call: the median of "
+                        "rounds in which the inputs take turns, with an interval of confidence; and compare with times "
+                        "before",
+                        "[-e ENTRY ARG... | --input NAME=EXPR]... [--save FILE] [--against FILE]",
+                        ("nessie bench program.nesl --save before.json",
+                         "nessie bench program.nesl --against before.json",
+                         "nessie bench program.nesl --input 'large=total({[0:i] : i in [0:1000]})' --kernels")),
     "tune": Subcommand("FILE", "measure the versions of a function on ARGs of several shapes, in which n, m and k are "
                        "the numbers of a shape, and write their thresholds for --tuning",
                        "-e ENTRY ARG... [--shapes NxM,...] [-o FILE.tuning]",
@@ -269,7 +290,8 @@ OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of
                 "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
 MEANT = {"trace": "profile, or print_debug in the program", "repl": "alone, for the prompt", "build": "compile",
-         "time": "profile", "type": "check", "doc": "eval 'help NAME'", "describe": "eval 'help NAME'"}
+         "time": "bench", "benchmark": "bench", "measure": "bench", "type": "check", "doc": "eval 'help NAME'",
+         "describe": "eval 'help NAME'"}
 SWITCHES = ("-h", "--help", "--version")
 
 ARGUMENT_HELP = """\

@@ -160,3 +160,21 @@ def cost(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]],
     arithmetic = sum(profile.computing(*traffic.again[k]) for nodes in again for k in nodes)
     total = profile.streaming(moved) + profile.launch * launches + profile.sync * len(waits) + arithmetic
     return Cost(total, moved, launches, len(waits))
+
+
+def kernel_costs(traffic: Traffic, profile: Profile, clusters: Iterable[Sequence[int]],
+                 again: Iterable[Sequence[int]] = ()) -> list[Cost]:
+    """The cost of each of the schedule's kernels, without synchronisations, which lie between kernels. That of what the
+    host computes is what it writes."""
+    index, clusters, again = traffic.index, list(clusters), list(again)
+    written = traffic.written(clusters, again)
+    kernels: Iterable[tuple[Sequence[int], Sequence[int]]] = zip_longest(clusters, again, fillvalue=())
+    found = []
+    for members, nodes in kernels:
+        made = [name for name in sorted(written) if index.maker[name] in members]
+        moved = sum([traffic.bytes[name] for name in made], 0.0) \
+            + traffic.kernel([*members, *nodes], profile.rescan, written.__contains__)
+        launches = int(index.nodes[members[0]].op != HOST)
+        arithmetic = sum([profile.computing(*traffic.again[k]) for k in nodes])
+        found.append(Cost(profile.streaming(moved) + profile.launch * launches + arithmetic, moved, launches, 0))
+    return found

@@ -4,38 +4,46 @@ A kernel is found by its launch's results, or, if nobody needs any of them, by i
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import CONDITIONS
 from nessie.lambda_cu.text.printer_expressions import show_exp
-from nessie.schedule.explain.explain import Explanation, RegionExplained
+from nessie.schedule.explain.explain import Explanation
 from nessie.schedule.graph.nodes import Graph
 
 
 def with_code(explained: Explanation, graphs: Sequence[Graph], fused: ir.Program, mode: str) -> Explanation:
     """Return the explanation of the graphs with the names of the mode's kernels in the fused program."""
+    launched = launches(fused)
+    regions = tuple(replace(region, code=code_names(graph, region.schedules[mode].kernels, launched))
+                    for graph, region in zip(graphs, explained.regions, strict=True))
+    calls = [statement for function in fused.functions for statement in scope.statements(function.body)
+             if isinstance(statement, ir.Branch | ir.Choose | ir.Call)]
+    return replace(explained, regions=regions, function=fused.entry.function, mode=mode, once=not calls,
+                   versions=tuple([choice_text(s, fused.tunables) for s in calls if isinstance(s, ir.Choose)]))
+
+
+def launches(fused: ir.Program) -> dict[tuple[str, object], str]:
+    """The kernels that each function launches, by what finds a launch."""
     launched: dict[tuple[str, object], str] = {}
     for function in fused.functions:
         for run in scope.statements(function.body):
             if isinstance(run, ir.Run):
                 made: list[object] = [param.name for param in run.results if param.name != "_"]
                 launched.update(((function.name, key), run.kernel) for key in made or [run.origin])
+    return launched
 
-    def named(graph: Graph, region: RegionExplained) -> tuple[str, ...]:
-        nodes = {node.name: node for node in graph.nodes}
-        keys = [[(graph.name, key) for name in kernel for key in (*nodes[name].results, nodes[name].origin)]
-                for kernel in region.schedules[mode].kernels]
-        return tuple(next((launched[key] for key in of if key in launched), "") for of in keys)
 
-    regions = tuple(replace(region, code=named(graph, region))
-                    for graph, region in zip(graphs, explained.regions, strict=True))
-    calls = [statement for function in fused.functions for statement in scope.statements(function.body)
-             if isinstance(statement, ir.Branch | ir.Choose | ir.Call)]
-    return replace(explained, regions=regions, function=fused.entry.function, mode=mode, once=not calls,
-                   versions=tuple([choice_text(s, fused.tunables) for s in calls if isinstance(s, ir.Choose)]))
+def code_names(graph: Graph, kernels: Sequence[Sequence[str]],
+               launched: Mapping[tuple[str, object], str]) -> tuple[str, ...]:
+    """The names in the code of kernels of a graph, which are nodes by name; "" for what is not launched."""
+    nodes = {node.name: node for node in graph.nodes}
+    keys = [[(graph.name, key) for name in kernel for key in (*nodes[name].results, nodes[name].origin)]
+            for kernel in kernels]
+    return tuple(next((launched[key] for key in of if key in launched), "") for of in keys)
 
 
 def choice_text(choice: ir.Choose, tunables: Sequence[ir.Tunable]) -> str:

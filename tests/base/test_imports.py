@@ -42,13 +42,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tuning.file": ("base", "lambda_cu", "syntax"),
     "running": ("activity", "base", "cudagen", "files", "lambda_cu", "mono", "tuning.file", "typing", *PIPELINE),
     "tuning": ("base", "cudagen", "lambda_cu", "running", "tuning.file"),
-    "session": ("activity", "base", "interpreter", "lambda_cu", "library", "library.primitives", "mono", "pragmas",
-                "running", "schedule", "syntax", "typing", "driver", "forms", "pipeline"),
+    "measuring": ("base", "lambda_cu", "mono", "running", "schedule", "driver", "forms", "pipeline"),
+    "session": ("activity", "base", "interpreter", "lambda_cu", "library", "library.primitives", "measuring", "mono",
+                "pragmas", "running", "schedule", "syntax", "typing", "driver", "forms", "pipeline"),
     "arguments": ("base", "files", "lengths", "session", "syntax", "typing"),
-    "inspect": ("base", "cudagen", "flatten", "lambda_cu", "mono", "running", "schedule", "session", "syntax", "typing",
+    "inspect": ("base", "cudagen", "flatten", "lambda_cu", "measuring", "mono", "running", "schedule", "session", "syntax", "typing",
                 *PIPELINE),
-    "tool": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "library", "mono", "pragmas",
-             "running", "schedule", "session", "syntax", "tuning", "tuning.file", "typing", "driver", "forms",
+    "tool": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "library", "measuring", "mono",
+             "pragmas", "running", "schedule", "session", "syntax", "tuning", "tuning.file", "typing", "driver", "forms",
              "pipeline"),
     "api": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "lengths", "library", "mono",
             "running", "schedule", "session", "syntax", "tuning.file", "typing", *PIPELINE),
@@ -161,8 +162,8 @@ def test_late_imports_are_counted() -> None:
     late = Counter(room(name) for name in MODULES for node in ast.walk(tree(MODULES[name]))
                    if isinstance(node, ast.FunctionDef) for target in imported(node))
     assert dict(late) == {
-        "__main__": 3, "api": 21, "cudagen": 2, "files": 6, "inspect": 15, "mono": 1, "program_cache": 2, "running": 10,
-        "schedule": 3, "session": 2, "syntax": 5, "tool": 64, "typing": 3}
+        "__main__": 3, "api": 21, "cudagen": 2, "files": 6, "inspect": 15, "mono": 1, "program_cache": 2, "running": 13,
+        "schedule": 3, "session": 2, "syntax": 5, "tool": 66, "typing": 3}
 
 
 def test_folders_hold_one_concept() -> None:

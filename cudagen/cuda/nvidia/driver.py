@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import field
 from functools import cache
@@ -237,6 +237,18 @@ class Nvidia:
         kernel.prepare((f"{len(arguments)}s",))             # packed already
         with self.context.asking():
             kernel.prepared_call(in_directions(blocks), in_directions(threads), arguments)
+
+    def timed(self, work: Callable[[], None]) -> float:
+        with self.context.asking() as cuda:                 # nobody else asks for anything meanwhile
+            began, ended = cuda.Event(), cuda.Event()
+            began.record()
+            work()
+            ended.record()
+        self.context.wait()
+        with self.context:
+            seconds = float(ended.time_since(began)) / 1000
+            del began, ended                                # which end where their context is current
+        return seconds
 
     def synchronise(self) -> None:
         self.context.wait()

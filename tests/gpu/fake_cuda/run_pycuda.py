@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import sys
 import threading
@@ -114,6 +115,14 @@ def test_a_check_that_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "{6 / x : x in [3, 0]}", "--target", "cuda"]) == 1
     err = capsys.readouterr().err
     assert "Divide by zero." in err and "at element 1" in err
+
+
+def test_kernels_are_timed_by_the_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    """Within the run's time on the host's clock; no event is left behind (conftest.py)."""
+    assert main(["profile", "-x", "sum(plus_scan({x * x : x in [0:5000]}))", "--json", "--target", "cuda"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all(kernel["seconds"] > 0.0 for kernel in found["kernels"])
+    assert 0.0 < found["seconds"] < found["wall_seconds"]
 
 
 @pytest.mark.parametrize("limit", ["8M", "1G"])
