@@ -2,6 +2,7 @@
 
     views           table: the ways to look, for the command line, the prompt and Python
     collect         collects the data of the inspector's page
+    measured        what was measured of kernels, as the page shows it
     origins         maps the pieces of a program to the source and to the graphs' nodes
     page            makes the page: template, style, script and data in one file (nessie inspect)
     pictures        draws dependence graphs as pictures (nessie graph)

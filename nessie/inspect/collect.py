@@ -4,6 +4,7 @@
     nodes       the launches and steps of all dependence graphs, by number, with their origins
     stages      the forms, each a text and its marks
     schedules   for each way to fuse, its cost and the graphs' drawings
+    measured    what each kernel took, with its nodes, if a run of it was measured
 
 A mark is [start, end, spans, calls, nodes, label]: the origins of a piece of text (nessie.inspect.origins), and the
 name that a reader would look for.
@@ -21,6 +22,7 @@ from nessie.base.system.forking import cached_property
 from nessie.base.text.layout import HARD, Shown, join, render_marked
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.module import Module
+from nessie.inspect.measured import Measured, as_data, text_with_marks
 from nessie.inspect.notes import notes_of
 from nessie.inspect.origins import Nodes, Sources
 from nessie.lambda_cu import nodes as ir
@@ -46,15 +48,18 @@ TITLES = {"source": "the program as it was written", "typed": "every type, every
           "mono": "one copy of each function for each use; calls inlined", "flat": "kernels of one combinator each",
           "graph": "what depends on what, and what shares a kernel", "schedule": "the kernels, and all verdicts",
           "fused": "the kernels as they run", "notes": "functions, groups, lengths, borders",
-          "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs"}
+          "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs",
+          "measured": "what each kernel took, beside what was predicted"}
 
 
-def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any) -> dict[str, Any]:
+def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any,
+            measured: Measured | None = None) -> dict[str, Any]:
     """The data for all stages of the program, from its form `start` on."""
     if start not in BEFORE_FUSING:
         raise UsageError(f"a {start.name} program is fused already; inspect shows those that come before: "
                          f"{', '.join(form.name for form in BEFORE_FUSING)}")
-    return Collection(job, source, driver.run_through(job, start, program, pipeline.pass_named("fuse"))).data()
+    ran = driver.run_through(job, start, program, pipeline.pass_named("fuse"))
+    return Collection(job, source, ran, measured).data()
 
 
 def one_pass(job: pipeline.Job, name: str, form: forms.Form[Any], program: Any) -> Any:
@@ -77,8 +82,9 @@ OPERATIONS = {                          # what the nodes of the graphs do
 class Collection:
     """The collection of the page's data from the forms of a program, `made`."""
 
-    def __init__(self, job: pipeline.Job, source: Source, ran: Mapping[str, driver.PassResult]) -> None:
-        self.job, self.ran, self.made = job, ran, driver.made(ran.values())
+    def __init__(self, job: pipeline.Job, source: Source, ran: Mapping[str, driver.PassResult],
+                 measured: Measured | None = None) -> None:
+        self.job, self.ran, self.made, self.measured = job, ran, driver.made(ran.values()), measured
         self.flat, self.fused = self.made[forms.FLAT], self.made[forms.FUSED]
         self.graphs: Sequence[Graph] = one_pass(job, "graph", forms.FLAT, self.flat)
         self.sources, self.nodes = Sources(), Nodes(self.graphs)
@@ -95,12 +101,18 @@ class Collection:
         stages.append(self.stage(forms.SCHEDULE, self.made[forms.SCHEDULE], ScheduleMarks(self)))
         stages.append(self.stage(forms.FUSED, self.fused, FlatMarks(self, self.fused, True)))
         stages.append(self.notes())
+        found: dict[str, Any] = {}
+        if self.measured is not None:
+            by_kernel = FlatMarks(self, self.fused, True).by_kernel
+            text, parts = text_with_marks(self.measured, by_kernel)
+            stages.append(stage("measured", text, [(start, end, [], [], of, "") for start, end, of in parts]))
+            found["measured"] = as_data(self.measured, by_kernel)
         stages += self.code()
         marks: list[Mark] = [(a, b, [number], [], [], "") for a, b, number in self.sources.nested()]
         return {"entry": self.job.entry or self.flat.entry.function, "target": self.job.target, "mode": self.job.fuse,
                 "file": next(iter(self.sources.starts)).name, "spans": list(self.sources.spans), "nodes": nodes,
                 "stages": [stage("source", self.sources.text, marks), *stages], "schedules": self.schedules(),
-                "operations": OPERATIONS}
+                "operations": OPERATIONS, **found}
 
     def stage(self, form: forms.Form[Any], program: Any, marks: Marks | None = None) -> dict[str, Any]:
         text, shown = forms.show_marked(form, program)

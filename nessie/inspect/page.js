@@ -12,7 +12,7 @@ class Page {
     const state = readState(location.hash);
     const names = data.stages.map((stage) => stage.name);
     const wanted = (state.panes ?? "").split(",").filter((name) => names.includes(name));
-    this.panes = wanted.length ? wanted.slice(0, 3) : ["source", "graph", "fused"];
+    this.panes = wanted.length ? wanted.slice(0, 3) : ["source", "graph", data.measured ? "measured" : "fused"];
     document.querySelector("h1").textContent = data.entry;
     this.countButtons();
     this.arrange();
@@ -144,6 +144,7 @@ class Page {
     for (const name of this.panes) {
       const stage = this.stage(name);
       const count = stage.light(focus);
+      if (name === "source") lightTogether(this.data, stage, focus);
       stage.counter.textContent = count ? countText(count, "place") : "";
       stage.counter.disabled = !count;
     }
@@ -162,7 +163,7 @@ class Page {
     }));
     const where = kernels.length > 3 ? countText(kernels.length, "kernel") : kernels.join(", ");
     const became = where ? (focus.near ? `part of ${where}` : where) : `nothing of ${this.data.entry} is made of this`;
-    return [written, became].filter(Boolean).join("  \u2192  ");
+    return [measuredText(this.data, focus), written, became].filter(Boolean).join("  \u2192  ");
   }
 
   remember() {

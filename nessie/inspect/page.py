@@ -11,7 +11,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-SCRIPTS = ("links.js", "stages.js", "graph.js", "page.js")
+SCRIPTS = ("links.js", "stages.js", "graph.js", "measured.js", "page.js")
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 

@@ -77,8 +77,9 @@ def launched(program: ir.Program) -> list[ir.Kernel | ir.Function]:
 
 
 def places_of(kernel: ir.Kernel | ir.Function) -> tuple[Span, ...]:
-    """The user's expressions that it computes."""
-    origins = [bind.origin for bind in kernel.binds] if isinstance(kernel, ir.Kernel) else [kernel.origin]
+    """The user's expressions that it computes, also those of which no binding is left."""
+    origins = [*[bind.origin for bind in kernel.binds], *kernel.merged] if isinstance(kernel, ir.Kernel) else \
+        [kernel.origin]
     spans = [user_span(origin) or user_span(kernel.origin) for origin in origins]
     return tuple(dict.fromkeys(span for span in spans if span))
 

@@ -270,6 +270,11 @@ def profile(options: argparse.Namespace) -> int:
     from nessie.session.profile import Profiler, Recording
     from nessie.session.profile_text import title
     from nessie.syntax.parse import forms, parse, read_source
+    if options.entry and options.expression:
+        raise UsageError("-e profiles a call and -x an expression: not both at once")
+    if options.html:
+        from nessie.tool.timing.page import profile_page
+        return profile_page(options)
     options.json = format_asked(options, "json" if options.json else None, "--json says") is not None
     world = Recording(say_aside, options.allow_shell or False, options.seed or 0, sys.stdin)
     job = replace(job_of(options), strict=False)
@@ -280,8 +285,6 @@ def profile(options: argparse.Namespace) -> int:
         session = Profiler(target_of(options, world), job, watching=False, listener=say_aside)
     source = None if options.expression and options.operand is None else read_source(needed(options, "FILE"))
     refuse_type(options)
-    if options.entry and options.expression:
-        raise UsageError("-e profiles a call and -x an expression: not both at once")
     if source is not None and (options.entry or options.expression):
         define(session, parse(source))
     session.watching = True

@@ -205,12 +205,14 @@ OPTIONS = (
     Option(("--seconds",), "S", "for each input, at most, once there are rounds enough (default: 2); fewer where its "
            "time is known well", ("bench",), type=seconds),
     Option(("--kernels",), "", "what each kernel takes, beside what the scheduler predicts", ("bench",)),
-    Option(("--save",), "FILE", "write the times there, as JSON", ("bench",)),
-    Option(("--against",), "FILE", "compare with times that --save has written", ("bench",)),
+    Option(("--save",), "PATH", "write the times there, as JSON", ("bench",)),
+    Option(("--against",), "PATH", "compare with times that --save has written", ("bench",)),
     Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation, or for "
            "times", ("profile", "bench", "explain")),
     Option(("--counters",), "", "count instead what kernels do to memory and what the host asks of a GPU, on cudasim",
            ("profile",)),
+    Option(("--html",), "PATH", "write the inspector's page there, with what each kernel took and moved beside what "
+           "was predicted; the interpreter counts nothing then: take data of the usual size", ("profile",)),
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
     Option(("--space",), "SPACE", "the space that is mapped: [0, 0] <= iv < [n, m] step [2, 1] width [1, 1]", ("map",)),
     Option(("--open",), "", "show the page in a browser", ("inspect",)),
@@ -259,11 +261,12 @@ SUBCOMMANDS = {
                           "ENTRY ARG..., of EXPR with -x, else of every form; the interpreter counts work, at some "
                           "five microseconds for each unit: take small data, or --time-limit",
                           "[-e ENTRY ARG... | -x EXPR]",
-                          ("nessie profile program.nesl -e total '[[1, 2], [], [3]]'",)),
+                          ("nessie profile program.nesl -e total '[[1, 2], [], [3]]'",
+                           "nessie profile program.nesl -e total @rows.json --html total.html")),
     "bench": Subcommand("FILE", "time the examples in comments of a program, or named inputs, or a call: the median of "
                         "rounds in which the inputs take turns, with an interval of confidence; and compare with times "
                         "before",
-                        "[-e ENTRY ARG... | --input NAME=EXPR]... [--save FILE] [--against FILE]",
+                        "[-e ENTRY ARG... | --input NAME=EXPR]... [--save PATH] [--against PATH]",
                         ("nessie bench program.nesl --save before.json",
                          "nessie bench program.nesl --against before.json",
                          "nessie bench program.nesl --input 'large=total({[0:i] : i in [0:1000]})' --kernels")),

@@ -80,7 +80,7 @@ def bench(options: argparse.Namespace) -> int:
 
 
 def compiled(session: Session, case: Case) -> Compiled:
-    """The case, compiled and warm. One with effects is refused, since each run would repeat them."""
+    """The case, compiled. One with effects is refused, since each run would repeat them."""
     began = perf_counter()
     program, arguments = case.prepared.program, case.prepared.arguments
     ready = Ready(session.target, session.target.compiled_for(job_for(session, case), program, arguments), arguments)
@@ -92,6 +92,7 @@ def compiled(session: Session, case: Case) -> Compiled:
 
 
 def kernels_of(session: Session, case: Case) -> list[KernelTimes]:
+    """What each kernel of the case takes."""
     return measured_kernels(session.target, job_for(session, case), case.prepared.program, case.prepared.arguments)
 
 

@@ -32,6 +32,9 @@ def cases_of(session: Session, source: Source, options: argparse.Namespace) -> l
     """The calls that the options name, after the definitions of the source. Those of the same name are numbered."""
     if options.entry:
         found = [of_entry(session, options)]
+    elif options.expression:
+        exp = parse_expression(Source("expression", options.expression))
+        found = [Case(shortened(options.expression), prepared(session, exp))]
     elif options.input:
         found = [Case(name, prepared(session, parse_expression(Source(f"input {name}", text))))
                  for name, text in options.input]
