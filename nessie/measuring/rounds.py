@@ -1,11 +1,12 @@
 """Times functions in turn: in each round every function is called, so that whatever else the machine does meets all of
 them alike.
 
-    sample([work, other], seconds=2.0)          a Sampled for each
+    sample([[work], [old, new]], seconds=2.0)           a Sampled for each
 
-A function is warmed up first, which is not counted. One that is too short for the clock is called several times in a
-row, and the time is divided by their number. A function is done when its median is known well enough, or when its time
-is over and there have been rounds enough to tell an interval.
+Functions that are to be compared with each other are in one group, which has the same rounds. A function is warmed up
+first, which is not counted. One that is too short for the clock is called several times in a row, and the time is
+divided by their number. A group is done when its medians are known well enough, or when its time is over and there have
+been rounds enough to tell an interval.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from nessie.base.records import dataclass
-from nessie.measuring.intervals import FEWEST, interval, median
+from nessie.measuring.intervals import FEWEST, in_blocks, interval, median
 
 WARM, WARM_CALLS = 0.2, 3       # seconds and calls of a warm-up, at least
 SHORTEST = 0.001                # seconds between two looks at the clock, at least
@@ -66,19 +67,20 @@ class Timed:
 
 
 def narrow(seconds: Sequence[float]) -> bool:
-    found = interval(seconds)
+    found = interval(in_blocks(seconds))
     return found.high - found.low <= NARROW * median(seconds)
 
 
-def sample(works: Sequence[Callable[[], object]], seconds: float, clock: Callable[[], float] = perf_counter,
-           told: Callable[[int, int], object] = lambda done, of: None) -> list[Sampled]:
-    """The times of each function, for so many seconds each, or a little more. `told` gets how many are done, of how
-    many."""
-    timed = [Timed(work, seconds, clock) for work in works]
+def sample(groups: Sequence[Sequence[Callable[[], object]]], seconds: float, clock: Callable[[], float] = perf_counter,
+           told: Callable[[int, int], object] = lambda done, of: None) -> list[list[Sampled]]:
+    """The times of each function, for so many seconds each, or a little more. `told` gets how many groups are done, of
+    how many."""
+    timed = [[Timed(work, seconds, clock) for work in works] for works in groups]
     left = list(timed)
     while left:
         told(len(timed) - len(left), len(timed))
-        for one in left:
-            one.round()
-        left = [one for one in left if not one.done()]
-    return [Sampled(tuple(one.found), one.calls) for one in timed]
+        for group in left:
+            for one in group if len(group[0].found) % 2 == 0 else reversed(group):
+                one.round()
+        left = [group for group in left if not all([one.done() for one in group])]
+    return [[Sampled(tuple(one.found), one.calls) for one in group] for group in timed]

@@ -15,10 +15,11 @@ from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, decoded
-from nessie.measuring.intervals import Interval, interval, median, ratio
+from nessie.measuring.intervals import Interval, in_blocks, interval, median, ratio
 from nessie.measuring.kernels import KernelTimes
 
-WORTH_TELLING = 0.02            # of the time: two runs of one program differ by as much, as memory lies elsewhere
+IN_TURN, APART = 0.02, 0.05     # of the time: what is the same differs by as much, as memory lies elsewhere, and by
+                                # more from one run to another, as a machine does other things
 SLOWER, FASTER, ALIKE = "slower", "faster", "no difference shown"
 
 
@@ -33,11 +34,11 @@ class Result:
 
     @property
     def median(self) -> float:
-        return median(self.seconds)
+        return median(in_blocks(self.seconds))
 
     @property
     def interval(self) -> Interval:
-        return interval(self.seconds)
+        return interval(in_blocks(self.seconds))
 
 
 @dataclass(frozen=True)
@@ -52,29 +53,37 @@ class Results:
 
 @dataclass(frozen=True)
 class Change:
-    """An input before and now. `ratio`: where now's time divided by before's is."""
+    """An input before and now. `ratio`: where now's time divided by before's is; round by round if both were measured
+    `in_turn`."""
     name: str
     before: Result
     now: Result
+    in_turn: bool = False
+
+    @property
+    def rounds(self) -> list[float]:
+        """Now's time divided by before's in each round."""
+        return [now / before for before, now in zip(self.before.seconds, self.now.seconds, strict=True)]
 
     @property
     def times(self) -> float:
-        return self.now.median / self.before.median
+        return median(in_blocks(self.rounds)) if self.in_turn else self.now.median / self.before.median
 
     @property
     def ratio(self) -> Interval:
-        return ratio(self.before.seconds, self.now.seconds)
+        return interval(in_blocks(self.rounds)) if self.in_turn else \
+            ratio(in_blocks(self.before.seconds), in_blocks(self.now.seconds))
 
     @property
     def verdict(self) -> str:
-        found = self.ratio
-        return SLOWER if found.low > 1 + WORTH_TELLING else FASTER if found.high < 1 - WORTH_TELLING else ALIKE
+        found, alike = self.ratio, IN_TURN if self.in_turn else APART
+        return SLOWER if found.low > 1 + alike else FASTER if found.high < 1 - alike else ALIKE
 
 
-def changes(before: Results, now: Results) -> list[Change]:
+def changes(before: Results, now: Results, in_turn: bool = False) -> list[Change]:
     """The inputs that both have, by name."""
     old = {result.name: result for result in before.inputs}
-    return [Change(result.name, old[result.name], result) for result in now.inputs if result.name in old]
+    return [Change(result.name, old[result.name], result, in_turn) for result in now.inputs if result.name in old]
 
 
 def doubts(before: Results, now: Results) -> list[str]:

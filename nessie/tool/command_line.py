@@ -206,7 +206,8 @@ OPTIONS = (
            "time is known well", ("bench",), type=seconds),
     Option(("--kernels",), "", "what each kernel takes, beside what the scheduler predicts", ("bench",)),
     Option(("--save",), "PATH", "write the times there, as JSON", ("bench",)),
-    Option(("--against",), "PATH", "compare with times that --save has written", ("bench",)),
+    Option(("--against",), "PATH", "compare with times that --save has written, or with another program, PATH.nesl, "
+           "which takes turns with FILE: then it does not matter what else the machine does", ("bench",)),
     Option(("--json",), "", "JSON: an object for each profile, on a line of its own; one for an explanation, or for "
            "times", ("profile", "bench", "explain")),
     Option(("--counters",), "", "count instead what kernels do to memory and what the host asks of a GPU, on cudasim",
@@ -269,6 +270,7 @@ SUBCOMMANDS = {
                         "[-e ENTRY ARG... | --input NAME=EXPR]... [--save PATH] [--against PATH]",
                         ("nessie bench program.nesl --save before.json",
                          "nessie bench program.nesl --against before.json",
+                         "nessie bench program.nesl --against older.nesl",
                          "nessie bench program.nesl --input 'large=total({[0:i] : i in [0:1000]})' --kernels")),
     "tune": Subcommand("FILE", "measure the versions of a function on ARGs of several shapes, in which n, m and k are "
                        "the numbers of a shape, and write their thresholds for --tuning",

@@ -3,6 +3,7 @@ a time that was measured."""
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -114,6 +115,18 @@ def test_a_file_of_times_is_compared(file: str, capsys: pytest.CaptureFixture[st
     assert (one["against"]["verdict"], two["against"]["verdict"], "against" in three) == ("slower", "faster", False)
 
 
+def test_another_program_takes_turns(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what has a name in both is compared, in as many rounds."""
+    Path("old.nesl").write_text("function squares(v) = {x ^ 2 : x in v};\n% squares([1, 2]) => [1, 4]\nabs(1) => 1 %")
+    bench(file, "--against", "old.nesl")
+    times, verdicts = capsys.readouterr().out.split("\n\n")
+    assert len(times.splitlines()) == 5
+    assert [line.split("  ")[0] for line in verdicts.splitlines()] == ["input", "squares([1, 2])"]
+    bench(file, "--against", "old.nesl", "--json", "--input", "a=squares([0:100])")
+    (found,) = json.loads(capsys.readouterr().out)["inputs"]
+    assert found["against"]["verdict"] in (SLOWER, FASTER, ALIKE) and found["against"]["median"] > 0
+
+
 def test_kernels_beside_predictions(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     bench(file, "--kernels", "-e", "kept", "{float(i) : i in [0:1000]}", "--json")
     (found,) = json.loads(capsys.readouterr().out)["inputs"]
@@ -134,15 +147,19 @@ def test_kernels_beside_predictions(file: str, capsys: pytest.CaptureFixture[str
     (["p.nesl", "--input", "a=told(2)"], 1, "a has effects, which every run would repeat: it is not timed"),
     (["p.nesl", "--input", "a=fails(5)"], 1, "Divide by zero."),
     (["p.nesl", "--input", "a=1", "--against", "none.json"], 1, "cannot read none.json: No such file"),
-    (["p.nesl", "--input", "a=1", "--against", "p.nesl"], 1, "p.nesl holds no results of nessie bench"),
+    (["p.nesl", "--input", "a=1", "--against", "text.json"], 1, "text.json holds no results of nessie bench"),
     (["p.nesl", "--input", "a=1", "--against", "list.json"], 1, "list.json holds no results of nessie bench"),
-    (["p.nesl", "--input", "a=1", "--against", "b.json"], 1, "b.json has none of these inputs"),
+    (["p.nesl", "--input", "a=1", "--against", "b.json"], 1, "b.json has none of these inputs\nhint: it has b"),
+    (["p.nesl", "--against", "run.nesl"], 1, "run.nesl has none of these inputs\nhint: it has g(0)"),
+    (["p.nesl", "--against", "empty.nesl"], 1, "empty.nesl has none of these inputs\nhint: it has no examples"),
+    (["p.nesl", "--against", "none.nesl"], 1, "cannot read none.nesl"),
     (["p.nesl", "--input", "a=1", "--save", "no/b.json"], 1, "cannot write no/b.json"),
     (["empty.nesl"], 2, "there is nothing to time: the program's comments have no examples"),
     (["run.nesl"], 1, "run.nesl:1:3"),
 ])
 def test_errors(words: Sequence[str], status: int, message: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("list.json").write_text("[1]")
+    Path("text.json").write_text(PROGRAM)
     Path("b.json").write_text(show(results(input("b", 1.0))))
     Path("empty.nesl").write_text("function g(x) = x;")
     Path("run.nesl").write_text("% g(0) => 1 %\nfunction g(x) = 1 / x;")
@@ -184,7 +201,7 @@ STEADY = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0, 1.0, 1.01, 0.99]
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [
-    (1.0, ALIKE), (1.01, ALIKE), (0.99, ALIKE), (1.2, SLOWER), (0.8, FASTER)])
+    (1.0, ALIKE), (1.05, ALIKE), (0.96, ALIKE), (1.2, SLOWER), (0.8, FASTER)])
 def test_verdicts(factor: float, verdict: str) -> None:
     now = input("a", *[factor * x for x in STEADY])
     (change,) = changes(results(input("a", *STEADY), input("gone", 1.0)), results(now, input("new", 1.0)))
@@ -192,9 +209,28 @@ def test_verdicts(factor: float, verdict: str) -> None:
     assert change.ratio.low <= factor <= change.ratio.high
 
 
+def test_rounds_are_compared_one_by_one() -> None:
+    """However much they differ among themselves: what else the machine does meets both."""
+    wild = [1.0, 9.0, 2.0, 30.0, 4.0, 1.5, 2.5, 8.0, 16.0, 3.0]
+    slower = [1.1 * x for x in wild]
+    found = Change("a", input("a", *wild), input("a", *slower), in_turn=True)
+    assert (found.verdict, found.times) == (SLOWER, pytest.approx(1.1))
+    assert Change("a", input("a", *wild), input("a", *slower)).verdict == ALIKE
+    assert Change("a", input("a", *wild), input("a", *[1.01 * x for x in wild]), in_turn=True).verdict == ALIKE
+
+
 def test_what_varies_much_shows_nothing() -> None:
     wide = [1.0, 2.0, 1.5, 3.0, 1.2, 1.1, 2.5, 1.0]
     assert Change("a", input("a", *wide), input("a", *[1.4 * x for x in wide])).verdict == ALIKE
+
+
+def test_medians_lie_in_their_intervals() -> None:
+    draw = random.Random(7)
+    for count in (7, 25, 400, 1001):
+        found = input("a", *[1.0 + draw.expovariate(1.0) + number / count for number in range(count)])
+        assert found.interval.low <= found.median <= found.interval.high
+        change = Change("a", found, input("a", *[draw.uniform(1.0, 9.0) for _ in range(count)]), in_turn=True)
+        assert change.ratio.low <= change.times <= change.ratio.high
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:

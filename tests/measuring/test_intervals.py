@@ -8,7 +8,17 @@ from math import comb
 
 import pytest
 
-from nessie.measuring.intervals import FEWEST, MISSED, Interval, interval, median, rank_of, ratio
+from nessie.measuring.intervals import (
+    BLOCKS,
+    FEWEST,
+    MISSED,
+    Interval,
+    in_blocks,
+    interval,
+    median,
+    rank_of,
+    ratio,
+)
 from nessie.measuring.rounds import LOOKS, ROUNDS, SHORTEST, WARM_CALLS, sample
 
 
@@ -61,6 +71,19 @@ def test_ratios_lie_between_ends() -> None:
     assert ratio(before, now) == Interval(other.low / one.high, other.high / one.low)
 
 
+def test_blocks_are_of_times_that_follow_each_other() -> None:
+    assert in_blocks([3.0, 1.0, 2.0]) == [3.0, 1.0, 2.0]
+    assert in_blocks([float(x) for x in range(3 * BLOCKS)]) == [3.0 * block + 1 for block in range(BLOCKS)]
+    assert len(in_blocks([1.0] * 1003)) == BLOCKS
+    assert in_blocks([0.0] * 10 + [1.0] * (2 * BLOCKS - 10)) == [0.0] * 5 + [1.0] * (BLOCKS - 5)
+
+
+def test_what_else_a_machine_does_makes_intervals_wide() -> None:
+    """Half of the time all takes twice as long: the median may be either, and no number of rounds tells which."""
+    spells = [1.0 + (number // 100) % 2 for number in range(2000)]
+    assert interval(in_blocks(spells)) == Interval(1.0, 2.0)
+
+
 # Rounds ---------------------------------------------------------------------------------------------
 
 
@@ -89,7 +112,7 @@ class Clock:
 def test_works_take_turns() -> None:
     clock = Clock()
     works = [clock.work("a", 0.01), clock.work("b", 0.02)]
-    found = sample(works, 3.0, clock)
+    found = [one for (one,) in sample([[work] for work in works], 3.0, clock)]
     rounds = clock.log[clock.log.index("b"):]               # behind the first warm-up
     rounds = rounds[next(at for at, name in enumerate(rounds) if name == "a"):]
     assert rounds == ["a", "b"] * ROUNDS
@@ -98,19 +121,28 @@ def test_works_take_turns() -> None:
         assert one.seconds == pytest.approx([seconds] * ROUNDS)
 
 
+def test_what_is_compared_has_the_same_rounds() -> None:
+    """Each is first as often as the other, as long as one of them is not known."""
+    clock = Clock()
+    one, other = clock.work("a", 0.01), clock.work("b", 0.1, 0.3)
+    ((first, second),) = sample([[one, other]], 4.0, clock)
+    assert len(first.seconds) == len(second.seconds) > ROUNDS
+    assert clock.log[-8:] in (["a", "b", "b", "a"] * 2, ["b", "a", "a", "b"] * 2)
+
+
 def test_short_work_is_called_in_a_row() -> None:
     clock = Clock()
-    (found,) = sample([clock.work("a", SHORTEST / 7.5)], 3.0, clock)
+    ((found,),) = sample([[clock.work("a", SHORTEST / 7.5)]], 3.0, clock)
     assert found.calls == 8 and median(found.seconds) == pytest.approx(SHORTEST / 7.5)
     clock = Clock()
-    (found,) = sample([clock.work("a", 0.0, SHORTEST)], SHORTEST, clock)
+    ((found,),) = sample([[clock.work("a", 0.0, SHORTEST)]], SHORTEST, clock)
     assert found.calls > 1000                               # a clock that shows nothing
 
 
 def test_time_ends_what_stays_wide() -> None:
     clock = Clock()
-    (found,) = sample([clock.work("a", 0.1, 0.3)], 2.0, clock)
+    ((found,),) = sample([[clock.work("a", 0.1, 0.3)]], 2.0, clock)
     assert sum(found.seconds) >= 2.0 > sum(found.seconds[:-1])
-    (found,) = sample([clock.work("a", 5.0)], 2.0, clock)
+    ((found,),) = sample([[clock.work("a", 5.0)]], 2.0, clock)
     assert len(found.seconds) == FEWEST
     assert ROUNDS % LOOKS == 0 and WARM_CALLS > 1

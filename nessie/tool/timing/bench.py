@@ -4,6 +4,7 @@
     nessie bench sort.nesl --input 'large=qsort({rand(1000) : i in [0:1000000]})'
     nessie bench sort.nesl -e qsort @numbers.json --save before.json
     nessie bench sort.nesl -e qsort @numbers.json --against before.json
+    nessie bench sort.nesl --against older.nesl                         the two take turns
 
 Programs are compiled and warmed up before anything is timed. The inputs take turns, so that whatever else the machine
 does meets all of them.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -45,38 +47,57 @@ class Compiled:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Program:
+    """A program of which something is timed, in a session of its own."""
+    name: str
+    session: Session
+    cases: list[Case]
+
+
 def bench(options: argparse.Namespace) -> int:
     if options.entry and options.input:
         raise UsageError("-e times a call, and --input others: not both at once")
-    source = read_source(needed(options, "FILE"))
-    before = read(options.against) if options.against else None
-    session = new_session(options, say_aside)
-    define_all(session, source)
-    cases = cases_of(session, source, options)
-    if not cases:
+    program = program_of(needed(options, "FILE"), options)
+    if not program.cases:
         raise UsageError("there is nothing to time: the program's comments have no examples",
                          hint="name an input, --input 'NAME=EXPR', or a call, -e ENTRY ARG...")
-    found = measured(session, [compiled(session, case) for case in cases], options)
-    kernels = {case.name: kernels_of(session, case) for case in cases} if options.kernels else {}
-    results = Results(version(), source.name, session.target.name, threads(session), machine(), tuple(found))
-    changed = changes(before, results) if before else []
+    other = program_of(options.against, options) if is_program(options.against) else None
+    before = read(options.against) if options.against and other is None else None
+    if options.against:
+        refuse_others(options.against, program.cases, other.cases if other else before.inputs if before else ())
+    results, others = measured(program, other, options)
+    kernels = {case.name: kernels_of(program.session, case) for case in program.cases} if options.kernels else {}
+    before = others or before
+    changed = changes(before, results, in_turn=other is not None) if before else []
     if options.save:
         write(options.save, show(results))
-    if options.json:
-        say(json.dumps(as_json(results, changed, kernels)) + "\n")
-    else:
-        say(results_text(results))
-        for name, times in kernels.items():
-            say("\n" + kernels_text(name, times, session.target.name))
-    if before:
+    say(json.dumps(as_json(results, changed, kernels)) + "\n" if options.json else results_text(results))
+    for name, times in kernels.items() if not options.json else ():
+        say("\n" + kernels_text(name, times, program.session.target.name))
+    if before and not options.json:
+        say("\n" + changes_text(changed))
+    if before and not others:
         warn(f"{options.against}: {doubt}" for doubt in doubts(before, results))
-        if not changed:
-            raise NessieError(f"{options.against} has none of these inputs",
-                              hint=f"it has {', '.join(one.name for one in before.inputs)}")
-        if not options.json:
-            say("\n" + changes_text(changed))
-    warn(session.unmet())
+    warn(program.session.unmet())
     return 0
+
+
+def is_program(path: str | None) -> bool:
+    return path is not None and path.lower().endswith(".nesl")
+
+
+def program_of(path: str, options: argparse.Namespace) -> Program:
+    source, session = read_source(path), new_session(options, say_aside)
+    define_all(session, source)
+    return Program(source.name, session, cases_of(session, source, options))
+
+
+def refuse_others(path: str, cases: Sequence[Case], there: Sequence[Case | Result]) -> None:
+    """Refuse to compare with what has no input of the same name."""
+    names = [one.name for one in there]
+    if not any([case.name in names for case in cases]):
+        raise NessieError(f"{path} has none of these inputs", hint=f"it has {', '.join(names) or 'no examples'}")
 
 
 def compiled(session: Session, case: Case) -> Compiled:
@@ -101,13 +122,25 @@ def job_for(session: Session, case: Case) -> Job:
     return replace(job, strict=True) if case.prepared.alone else job
 
 
-def measured(session: Session, ready: list[Compiled], options: argparse.Namespace) -> list[Result]:
-    activity = session.target.activity
-    works = [partial(run, one) for one in ready]
-    found = sample(works, SECONDS if options.seconds is None else options.seconds,
+def measured(program: Program, other: Program | None, options: argparse.Namespace) -> tuple[Results, Results | None]:
+    """The times of the program, and of the other one, which takes turns with it."""
+    others = {case.name: case for case in other.cases} if other else {}
+    session, activity = program.session, program.session.target.activity
+    groups = [[compiled(session, case), *([compiled(other.session, others[case.name])]
+                                          if other and case.name in others else [])] for case in program.cases]
+    found = sample([[partial(run, one) for one in group] for group in groups],
+                   SECONDS if options.seconds is None else options.seconds,
                    told=lambda done, of: activity.begin(f"timing: {done} of {of} inputs are done"))
-    return [Result(one.case.name, times.seconds, times.calls, one.seconds)
-            for one, times in zip(ready, found, strict=True)]
+    results = [[Result(one.case.name, times.seconds, times.calls, one.seconds)
+                for one, times in zip(group, group_times, strict=True)]
+               for group, group_times in zip(groups, found, strict=True)]
+    return results_of(program, [first for first, *_ in results]), \
+        results_of(other, [second for _, *rest in results for second in rest]) if other else None
+
+
+def results_of(program: Program, results: list[Result]) -> Results:
+    target = program.session.target
+    return Results(version(), program.name, target.name, threads(program.session), machine(), tuple(results))
 
 
 def run(one: Compiled) -> None:

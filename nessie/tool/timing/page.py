@@ -14,7 +14,7 @@ from nessie.base.system.writing import write
 from nessie.inspect.collect import collect
 from nessie.inspect.measured import Measured
 from nessie.inspect.page import page
-from nessie.measuring.intervals import interval, median
+from nessie.measuring.intervals import in_blocks, interval, median
 from nessie.measuring.kernels import TIMED
 from nessie.measuring.predicted import layouts_of
 from nessie.measuring.rounds import sample
@@ -45,8 +45,9 @@ def profile_page(options: argparse.Namespace) -> int:
     title = case.name
     if session.target.name in TIMED:
         ready = compiled(session, case)
-        (times,) = sample([partial(run, ready)], SECONDS)
-        title += f"\na run takes {time_text(median(times.seconds))} ({interval_text(interval(times.seconds))} at 95 %)"
+        ((times,),) = sample([[partial(run, ready)]], SECONDS)
+        blocks = in_blocks(times.seconds)
+        title += f"\na run takes {time_text(median(blocks))} ({interval_text(interval(blocks))} at 95 %)"
     program, arguments = case.prepared.program, case.prepared.arguments
     job = replace(job_for(session, case), target=session.target.name, layouts=layouts_of(program, arguments))
     data = collect(job, forms.MONO, source, program, Measured(title, session.target.name, kernels))
