@@ -1,6 +1,6 @@
 """Rules for effects: statements of the host, in the order in which the program evaluates them.
 
-    print_string(s)     under a domain one effect, which prints what all its elements print, in order
+    print_string(s)     under a domain one effect, which prints what all its elements print, in order; so _paint(v)
     error(s)            under a domain the message of its first element; where there are none, nothing
     _now(t)             under a domain once: the time is the same for all its elements
     others              on the host only: inside an apply-to-each they are refused
@@ -23,7 +23,7 @@ from nessie.flatten.values.spaces import limit_sizes
 from nessie.flatten.values.values import Both, Leaf, Sequence, Value, constant, delayed, pull
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of
-from nessie.library.primitives import IN_MONO, LIFTED_EFFECTS, ONE_AT_A_TIME
+from nessie.library.primitives import IN_MONO, LIFTED_EFFECTS, ONE_AT_A_TIME, TOGETHER
 from nessie.mono import nodes as mono
 from nessie.mono.node_types import type_of
 
@@ -39,14 +39,13 @@ def effect(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, h
         return perform(t, exp, argument, takes, hint)
     if exp.name not in LIFTED_EFFECTS:
         raise NessieError(ONE_AT_A_TIME, *places(exp.origin))
-    match exp.name:
-        case "print_string":
-            perform(t, exp, together(t, exp, argument, domain), takes, hint)
-            return constant(True, "bool")
-        case "error":
-            fail(t, exp, argument, domain)
-            zero = nothing(exp.type)
-            return delayed(domain, lambda at, context: zero, zero)
+    if exp.name in TOGETHER:
+        perform(t, exp, together(t, exp, argument, domain), takes, hint)
+        return constant(True, "bool")
+    if exp.name == "error":
+        fail(t, exp, argument, domain)
+        zero = nothing(exp.type)
+        return delayed(domain, lambda at, context: zero, zero)
     return perform(t, exp, constant(True, "bool"), takes, hint)
 
 
@@ -61,10 +60,10 @@ def perform(t: Translator, exp: mono.Prim, argument: Value, takes: Type, hint: s
     return value
 
 
-def together(t: Translator, exp: mono.Prim, texts: Value, domain: Domain) -> Value:
-    """Return the texts of all elements of the domain, concatenated."""
+def together(t: Translator, exp: mono.Prim, sequences: Value, domain: Domain) -> Value:
+    """Return the sequences of all elements of the domain, concatenated."""
     size = atom_of(domain.size)
-    rows = Sequence(HOST, lambda at, context: ZERO, lambda at, context: size, (Leaf(domain, texts),))
+    rows = Sequence(HOST, lambda at, context: ZERO, lambda at, context: size, (Leaf(domain, sequences),))
     return flatten(t, exp, [rows], HOST, "text")
 
 

@@ -17,10 +17,10 @@ from typing import Any
 from nessie.base.effects import Perform, no_effects
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
-from nessie.base.types import STRING, ContentOf, Data, Fun, Pair, Seq, Type, expand
-from nessie.base.values import Record, flatten_value, plain_value, text_value
+from nessie.base.types import ContentOf, Data, Fun, Pair, Seq, Type, expand
+from nessie.base.values import Record, flatten_value, plain_value
 from nessie.interpreter.meanings import Failure
-from nessie.library.primitives import LIFTED_EFFECTS, ONE_AT_A_TIME
+from nessie.library.primitives import LIFTED_EFFECTS, ONE_AT_A_TIME, TOGETHER
 from nessie.typing import nodes as typed
 from nessie.typing.walk import parts
 
@@ -48,17 +48,17 @@ class StepFailed(NessieError):
 @dataclass
 class Effects:
     """The effects of a run. `positions`: those of the elements under way, outermost first; `held`: output with its
-    place and its positions; `numbers`: by the ids of bodies, which it keeps alive, so that the ids stay unique."""
+    place, its positions and its type; `numbers`: by the ids of bodies, which it keeps alive, so that the ids stay unique."""
     perform: Perform = no_effects
     positions: list[int] = field(default_factory=list)
-    held: list[tuple[Place, Positions, str]] = field(default_factory=list)
+    held: list[tuple[Place, Positions, str, Any, Type]] = field(default_factory=list)
     numbers: dict[int, tuple[typed.Exp, dict[int, int]]] = field(default_factory=dict)
 
     def do(self, name: str, argument: Any, type_: Fun, content: ContentOf, calls: list[Call], site: typed.Apply) -> Any:
         """Perform the effect of this type on a plain value. Returns its result, a plain value."""
         self.allow(name)
-        if self.positions and name == "print_string":
-            self.held.append((self.place(calls, site), tuple(self.positions), "".join(argument)))
+        if self.positions and name in TOGETHER:
+            self.held.append((self.place(calls, site), tuple(self.positions), name, argument, type_.argument))
             return True
         takes, gives = expand(type_.argument, content), expand(type_.result, content)
         given = self.perform(name, flatten_value(bare(argument), takes), takes)
@@ -70,10 +70,10 @@ class Effects:
             raise Failure(ONE_AT_A_TIME)
 
     def let_out(self) -> None:
-        """Print the held output, as the outermost apply-to-each has ended."""
-        held, self.held = sorted(self.held), []
-        for _, _, text in held:
-            self.perform("print_string", text_value(text), STRING)
+        """Let out the held output, as the outermost apply-to-each has ended."""
+        held, self.held = sorted(self.held, key=lambda output: output[:2]), []
+        for _, _, name, argument, takes in held:
+            self.perform(name, flatten_value(argument, takes), takes)
 
     def failed(self, error: NessieError, calls: list[Call], site: typed.Exp | None, after: bool) -> NessieError:
         """The error, of an element if there are elements under way; `site`: what its step stands at, or `after`."""

@@ -1,6 +1,6 @@
 """Writes the reference of docs/language.md, all library functions:   python -m nessie.library.build_reference
 
-The functions, their types and their descriptions come from prelude.nesl and primitives.py. The sections are those of
+The functions, their types and their descriptions come from prelude.nesl, drawing.nesl and primitives.py. The sections are those of
 the prelude; PLACES assigns the primitives to them.
 """
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from nessie.base.source import Source
 from nessie.base.system.writing import write
 from nessie.base.text.types_text import show_scheme
-from nessie.library.library import PRELUDE, library
+from nessie.library.library import SOURCES, library
 from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, Primitive
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import parse
@@ -40,12 +40,13 @@ Row = tuple[str, str, str, str]         # section, the call as one writes it, it
 def rows() -> Iterator[Row]:
     yield from (primitive_row(row) for row in PRIMITIVES.values() if not row.name.startswith("_"))
     yield from ((PLACE.get(row.name, SCALARS), row.name, row.type, row.doc) for row in CONSTANTS.values())
-    text = PRELUDE.read_text("utf-8")
-    for form in parse(Source(PRELUDE.name, text, library=True)).forms:
-        if isinstance(form, syntax.FunctionDef) and form.span:
-            section = [found[1] for found in SECTION.finditer(text, 0, form.span.start)][-1]
-            if call := written(form):
-                yield section, call, type_of(form.name), form.doc or ""
+    for path in SOURCES:
+        text = path.read_text("utf-8")
+        for form in parse(Source(path.name, text, library=True)).forms:
+            if isinstance(form, syntax.FunctionDef) and form.span:
+                section = [found[1] for found in SECTION.finditer(text, 0, form.span.start)][-1]
+                if call := written(form):
+                    yield section, call, type_of(form.name), form.doc or ""
 
 
 def primitive_row(row: Primitive) -> Row:
@@ -82,7 +83,7 @@ def reference() -> str:
 
 
 def sections() -> list[str]:
-    return [found[1] for found in SECTION.finditer(PRELUDE.read_text("utf-8"))]
+    return [found[1] for path in SOURCES for found in SECTION.finditer(path.read_text("utf-8"))]
 
 
 def without_any(type_: str) -> str:

@@ -1,6 +1,6 @@
 """Loads the typed library, with which programs start.
 
-library.typed is prelude.nesl as a typed program, made by `python -m nessie.library.build_library`. Its definitions are
+library.typed is prelude.nesl and drawing.nesl as a typed program, made by `python -m nessie.library.build_library`. Its definitions are
 found by their first lines, and parsed at their first use: a program pays only for what it uses.
 """
 from __future__ import annotations
@@ -22,7 +22,8 @@ from nessie.typing.environment import Anonymous, Definitions, Entry, Environment
 from nessie.typing.parser import Parser
 from nessie.typing.text import KEYWORDS
 
-PRELUDE = Path(__file__).with_name("prelude.nesl")
+PRELUDE, DRAWING = [Path(__file__).with_name(name) for name in ("prelude.nesl", "drawing.nesl")]
+SOURCES = (PRELUDE, DRAWING)
 TYPED = Path(__file__).with_name("library.typed")
 DEFINITION = re.compile(r"^(function|datatype) `?(\w+)", re.MULTILINE)
 

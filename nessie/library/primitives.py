@@ -16,6 +16,7 @@ Names that begin with `_` belong to the library: programs neither see them nor c
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
@@ -38,11 +39,14 @@ class Primitive:
         return "Checked" in self.doc
 
 
+ConstantValue: TypeAlias = "int | float | str | tuple[ConstantValue, ConstantValue]"
+
+
 @dataclass(frozen=True)
 class Constant:
-    """A constant. The `value` of a datatype's constant is its constructor's argument."""
+    """A constant. The `value` of a datatype's constant is its constructor's argument; a text has the type `[char]`."""
     name: str
-    value: int | float | str
+    value: ConstantValue
     type: str
     doc: str
 
@@ -224,7 +228,8 @@ SPECIALS = (
 
 # The effects that elements of an apply-to-each may have all at once; others are refused there. (Random numbers are no
 # longer effects by then: mono.passes.random_state.)
-LIFTED_EFFECTS = ("print_string", "error", "_now")
+TOGETHER = ("print_string", "_paint")         # one effect does what those of all elements would do in order
+LIFTED_EFFECTS = (*TOGETHER, "error", "_now")
 ONE_AT_A_TIME = ("files, streams, other programs and the seed of the random numbers cannot be used inside an "
                  "apply-to-each")
 STATUS = "bool, [char]"                 # whether it succeeded, and if not, why
@@ -245,6 +250,11 @@ EFFECTS = (
            "Starts a program on streams, new ones for -1; its input, output and error streams."),
     effect("_shell", f"([char], [char]) -> ([char], {STATUS})", "What a shell's command makes of the text."),
     effect("get_environment_variable", "[char] -> [char]", "The value of an environment variable, or nothing."),
+    effect("_open_window", "([char], int, int, int, int, int) -> int",
+           "The number of a new window: title, left, low, width, height; of kind 1 the title names its picture's file."),
+    effect("_paint", "[int] -> bool", "Draws shapes, each as its numbers behind how many they are; t."),
+    effect("_next_event", "(int, bool) -> (bool, int, int, int, int, int)",
+           "Is there an event in the window, or will there be, if t? Its type, place, keys held and key."),
     effect("rand_seed", "int -> bool", "Seeds the random numbers; t."),
     effect("_seed", "bool -> _word", "The seed that random numbers begin with.", mono_type="bool -> int"),
 )
@@ -253,6 +263,22 @@ PRIMITIVES: dict[str, Primitive] = {row.name: row for row in OF_WORDS + SCALARS 
 
 # The primitives of mono by their names there.
 IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() if row.kind not in ("pair", "derived")}
+
+COLORS = tuple([(f"w_{name.replace(' ', '_')}", value, f"The colour {name}.") for name, value in (
+    ("black", 0), ("white", 63), ("red", 3), ("blue", 12), ("green", 48), ("cyan", 60), ("yellow", 51), ("magenta", 15),
+    ("pink", 43), ("light green", 58), ("light blue", 44), ("purple", 9), ("gray", 42), ("grey", 42), ("dark gray", 21),
+    ("orange", 35))])
+DRAWING = (
+    ("w_xor", 64, "The colour that turns what is below it."),
+    *((f"xps_func_{name}", value, "How drawing changes pixels.") for name, value in (
+        ("clear", 0), ("and", 1), ("and_reverse", 2), ("copy", 3), ("and_inverted", 4), ("noop", 5), ("xor", 6),
+        ("or", 7), ("set", 15))),
+    *((f"xps_event_{name}", value, "A type of events.") for name, value in (
+        ("key_press", 2), ("key_release", 3), ("button_press", 4), ("button_release", 5), ("motion_notify", 6))),
+    *((f"xps_event_mask_{name}", value, "Types of events.") for name, value in (
+        ("no_event", 0), ("key_press", 1), ("key_release", 2), ("button_press", 4), ("button_release", 8),
+        ("enter_window", 16), ("leave_window", 32), ("pointer_motion", 64), ("pointer_motion_hint", 128),
+        ("button1_motion", 256), ("button2_motion", 512), ("button3_motion", 1024))))
 
 CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("pi", math.pi, "float", "3.141592653589793."),
@@ -267,12 +293,20 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("stdin", 0, "stream", "The standard input."),
     Constant("stdout", 1, "stream", "Where programs print."),
     Constant("stderr", 2, "stream", "Where programs print, too."),
+    Constant("display", "", "[char]", "Where windows are shown: nowhere, they become pictures."),
+    Constant("nesl_path", "", "[char]", "Before the names of the original's files: nothing, they lie where Nessie runs."),
+    Constant("default_window", ((500, 0), (500, 500)), "(int, int), int, int", "A place and a size for windows."),
+    *(Constant(f"xps_color_{name}", (red, (blue, green)), "int, int, int", "Red, blue and green, up to 65535.")
+      for name, red, blue, green in (
+          ("red", 65535, 0, 0), ("blue", 0, 65535, 0), ("green", 0, 0, 65535), ("cyan", 0, 65535, 65535),
+          ("yellow", 65535, 0, 65535), ("purple", 65535, 65535, 0))),
+    *(Constant(name, value, "int", doc) for name, value, doc in COLORS + DRAWING),
 )}
 
 # The rows of this table and the constants that a program may redefine for itself, as all that the library defines.
 REDEFINABLE = frozenset((
     "sum", "product", "max_val", "min_val", "any", "all", "parity", "subseq", "inf", "nan", "first", "rest", "identity",
-    "one", "zero"))
+    "one", "zero", "display", "nesl_path", *(name for name, _, _ in COLORS + DRAWING)))
 
 # The functions of those operators of the syntax that are not primitives of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",

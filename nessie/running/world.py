@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,13 +26,17 @@ from nessie.files import object_text
 from nessie.running.processes import Processes
 from nessie.running.text_streams import AT_END, Status, Stream, Streams
 
+if TYPE_CHECKING:
+    from nessie.pictures.drawing import Drawing
+
 PRINTED = (1, 2)                # the streams that print
 
 
 @dataclass
 class World:
     """The world of running programs. `write` gets their output; `input` is their standard input, if they have one;
-    `allow_shell`: whether they may run other programs; `seed`: the seed of random numbers."""
+    `allow_shell`: whether they may run other programs; `seed`: the seed of random numbers; `events`: the clicks and keys for
+    windows (nessie.pictures.events)."""
     write: Callable[[str], object] = lambda text: sys.stdout.write(text)
     allow_shell: bool = False
     seed: int = 0
@@ -42,10 +46,12 @@ class World:
     hints: LimitHints = COMMAND_LINE
     interrupted: bool = False
     asked: bool = False         # whether a program has asked for the seed since this was set to False
+    events: str = ""
 
     def __post_init__(self) -> None:
         self.streams = Streams(self.input)
         self.processes = Processes(self.streams)
+        self.windows: Drawing | None = None         # made for programs that draw
 
     def perform(self, name: str, argument: Any, takes: Type) -> Any:
         """The result of the effect; nessie.library.primitives has the effects' types."""
@@ -129,6 +135,30 @@ class World:
     def reader(self, stream: Stream) -> object_text.ReadTo:
         return partial(stream.read_to, poll=self.poll)
 
+    # Drawing ------------------------------------------------------------------------------------
+
+    @property
+    def drawing(self) -> Drawing:
+        if self.windows is None:
+            from nessie.pictures.drawing import Drawing  # few programs draw
+            self.windows = Drawing(self.events)
+        return self.windows
+
+    def open_window(self, argument: Any, takes: Type) -> int:
+        title, (_, (_, (width, (height, kind)))) = argument
+        return self.drawing.open(text_of(title), (int(width), int(height)), int(kind))
+
+    def paint(self, numbers: Any, takes: Type) -> bool:
+        self.drawing.paint(numbers.column[:numbers.length])
+        self.poll(self.drawing.taken)
+        return True
+
+    def next_event(self, argument: Any, takes: Type) -> Any:
+        number, wait = argument
+        event = self.drawing.next_event(int(number), bool(wait))
+        type_, x, y, held, key = event or (0, 0, 0, 0, 0)
+        return event is not None, (type_, (x, (y, (held, key))))
+
     # The rest -----------------------------------------------------------------------------------
 
     def error(self, message: Any, takes: Type) -> Any:
@@ -167,6 +197,7 @@ class World:
 
 EFFECTS: dict[str, Callable[[World, Any, Type], Any]] = {
     "print_string": World.print_string, "error": World.error, "_seed": World.seed_given, "rand_seed": World.set_seed,
+    "_open_window": World.open_window, "_paint": World.paint, "_next_event": World.next_event,
     "_now": lambda world, argument, takes: time.perf_counter(),
     "_open": lambda world, argument, takes: world.streams.open_file(text_of(argument[0]), argument[1], world.poll),
     "_close": lambda world, number, takes: world.streams.close(number),

@@ -25,6 +25,7 @@ from nessie.base.values import Flat, Nested
 from nessie.interpreter import interpreter
 from nessie.interpreter.effects import Effects, StepFailed
 from nessie.interpreter.meanings import mix
+from nessie.library.primitives import TOGETHER
 from nessie.session.library_calls import LibraryCall, library_call
 from nessie.session.variables import Variables
 from nessie.typing import nodes as typed
@@ -132,7 +133,7 @@ def squeezed(text: str) -> str:
 
 
 def printing_nothing(name: str, argument: Any, takes: Type) -> Any:
-    if name == "print_string":
+    if name in TOGETHER:
         return True
     raise Unsupported(f"{name} is not done twice")
 

@@ -21,6 +21,7 @@ from nessie.base.source import Interrupted, NessieError, Source, Span, UsageErro
 from nessie.base.system.deep import forget_interrupt, run_deep
 from nessie.base.types import Fun, Type
 from nessie.inspect.views import VIEWS, Call, Subject
+from nessie.pictures.files import drawn
 from nessie.session.progress import progress
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
@@ -65,7 +66,7 @@ def main(words: list[str] | None = None) -> int:
             sys.stdout.reconfigure(errors="backslashreplace")
         if options.command is None:
             from nessie.tool.prompt.repl import repl
-            return repl(session_maker(options))
+            return repl(session_maker(options), options.draw)
         limit = deadline_of(options)
         with signals.heard(), progress(options.activity):
             if options.jsonl:           # each line is work of its own
@@ -95,12 +96,13 @@ def run(options: argparse.Namespace) -> int:
     session = new_session(options, sys.stderr.write if options.output == PIPE else None)
     source = read_source(needed(options, "FILE"))
     refuse_without_table(options)
-    if options.entry:
-        return run_entry(session, source, options)
-    if options.output:
+    if options.output and not options.entry:
         raise UsageError("-o writes the result of a call: name the function with -e")
     refuse_type(options)
-    return ended(session, print_outcomes(session.run(source)))
+    with drawn(session.target.world, options.draw, Path(source.name).stem, say_aside):
+        if options.entry:
+            return run_entry(session, source, options)
+        return ended(session, print_outcomes(session.run(source)))
 
 
 def refuse_type(options: argparse.Namespace) -> None:
@@ -192,10 +194,11 @@ def evaluate(options: argparse.Namespace) -> int:
     if not text.strip(" \t\n;$"):
         raise NessieError("there is nothing to evaluate")
     session = new_session(options)
-    if options.file:
-        define(session, parse(read_source(options.file)))
-        session.listener = None
-    return ended(session, print_outcomes(session.run(Source("expression", text), ends_itself=True)))
+    with drawn(session.target.world, options.draw, Path(options.file or "drawing").stem, say_aside):
+        if options.file:
+            define(session, parse(read_source(options.file)))
+            session.listener = None
+        return ended(session, print_outcomes(session.run(Source("expression", text), ends_itself=True)))
 
 
 def evaluate_lines(options: argparse.Namespace) -> int:

@@ -39,7 +39,8 @@ def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | Non
                   stdin: IO[str] | None = None) -> Callable[[], Session]:
     """Return the function that makes the session. A target or profile that is not available is refused now."""
     from nessie.running.world import World
-    world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin)
+    world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin,
+                  events=options.events or "")
     target, job = target_of(options, world), replace(job_of(options), strict=False)
 
     def make() -> Session:

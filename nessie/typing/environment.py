@@ -14,9 +14,9 @@ from nessie.base.names import shown_name
 from nessie.base.records import dataclass
 from nessie.base.source import NOWHERE, NessieError, Origin
 from nessie.base.text.types_text import primitive_scheme
-from nessie.base.types import ZEROS, Base, Data, Fun, Identity, Scheme, Type
+from nessie.base.types import STRING, ZEROS, Base, Data, Fun, Identity, Pair, Scheme, Type
 from nessie.base.widths import FULL, Widths
-from nessie.library.primitives import CONSTANTS, PRIMITIVES, REDEFINABLE
+from nessie.library.primitives import CONSTANTS, PRIMITIVES, REDEFINABLE, ConstantValue
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing import walk as typed_walk
@@ -130,10 +130,10 @@ class Environment:
         if row := PRIMITIVES.get(name):
             return Entry("primitive", name, primitive_scheme(name, row.type))
         if name in CONSTANTS:
-            return Entry("constant", name, Scheme((), constant_type(CONSTANTS[name].type)))
+            return Entry("constant", name, Scheme((), constant_type(CONSTANTS[name].type, CONSTANTS[name].value)))
         return self.program.entry(name) if self.in_library else self.library.entry(name)
 
-    def constant(self, name: str) -> int | float | str:
+    def constant(self, name: str) -> ConstantValue:
         """Return the value of a constant of the library in programs of these widths."""
         of_width: dict[str, int] = {"max_int": self.widths.max_int, "min_int": self.widths.min_int}
         return of_width[name] if name in of_width else CONSTANTS[name].value
@@ -202,5 +202,10 @@ def constructor_scheme(datatype: typed.Datatype) -> Scheme:
     return Scheme(datatype.variables, Fun(datatype.content, Data(datatype.name, datatype.variables), identity))
 
 
-def constant_type(name: str) -> Type:
+def constant_type(name: str, value: ConstantValue) -> Type:
+    """Return the type of a constant, which is written so; tuples of constants are tuples of ints."""
+    if isinstance(value, tuple):
+        return Pair(constant_type("int", value[0]), constant_type("int", value[1]))
+    if name == "[char]":
+        return STRING
     return Base(name) if name in ZEROS else Data(name, ())

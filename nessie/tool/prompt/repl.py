@@ -21,6 +21,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -30,9 +31,10 @@ from nessie.base.system.deep import forget_interrupt, run_deep, wait_for_left
 from nessie.base.system.extras import install
 from nessie.base.system.forking import cached_property
 from nessie.base.text.nearest import nearest
+from nessie.pictures.files import drawn
 from nessie.session.outcome import Outcome
 from nessie.session.progress import progress
-from nessie.session.streams import complain, print_outcomes, warn
+from nessie.session.streams import complain, print_outcomes, say_aside, warn
 from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import COMMAND_WORDS
 from nessie.syntax.line_by_line import LineLexer
@@ -55,10 +57,10 @@ FIRST_WORD = re.compile(r"\s*(\w+)(?:\s+[\w\"]|\s*[;$])")     # of what might ha
 
 class Repl:
     """The state of the loop: the session, which is made at its first use, after the first prompt; and the screen.
-    `by_hand`: whether somebody types; `begun`: the session, if it has been made; `read` returns the next line."""
+    `by_hand`: whether somebody types; `picture`: the file of what is drawn, if users name one; `begun`: the session, if it has been made; `read` returns the next line."""
 
-    def __init__(self, new_session: Callable[[], Session], by_hand: bool) -> None:
-        self.new_session, self.by_hand = new_session, by_hand
+    def __init__(self, new_session: Callable[[], Session], by_hand: bool, picture: Path | None = None) -> None:
+        self.new_session, self.by_hand, self.picture = new_session, by_hand, picture
         self.begun: Session | None = None
         self.screen = Screen(by_hand and sys.stdout.isatty())
         self.show: Callable[[str], object] = self.screen.show
@@ -89,7 +91,8 @@ class Repl:
         limit, leaves = self.session.target.limits.deadline(), LEAVES_BY_HAND if self.by_hand else LEAVES
         with progress(self.session.job.activity):
             wait_for_left()
-            failed = run_deep(partial(print_outcomes, outcomes, self.show), limit, leaves)
+            with drawn(self.session.target.world, self.picture, "drawing", say_aside):
+                failed = run_deep(partial(print_outcomes, outcomes, self.show), limit, leaves)
         warn([*self.session.unmet_so_far(), *self.session.warnings()])
         return failed
 
@@ -109,10 +112,10 @@ class Repl:
         return self.begun is not None and self.begun.ended
 
 
-def repl(new_session: Callable[[], Session]) -> int:
+def repl(new_session: Callable[[], Session], picture: Path | None = None) -> int:
     """Evaluate the forms of standard input. Returns the exit status."""
     by_hand = sys.stdin is not None and sys.stdin.isatty()
-    at = Repl(new_session, by_hand)
+    at = Repl(new_session, by_hand, picture)
     if by_hand:
         print(welcome(), file=sys.stdout if sys.stdout.isatty() else sys.stderr)
         # while the first form is typed, and out of reach of Ctrl-C, after which NumPy could not be imported again

@@ -9,19 +9,6 @@ from nessie.syntax import nodes as syntax
 from nessie.syntax.scopes import binders, uses
 from nessie.typing.advice.hints import definition, has_failed, named, written
 
-GRAPHICS = """
-    display bounding_box bound_box scale_box window make_window make_ps_window close_window clear_window kill_window
-    default_window draw_points draw_lines draw_segments draw_string draw_strings get_mouse_info text_window
-    w_window w_box w_subbox w_make_window w_kill_window w_make_window_box w_kill_window_box w_add_box w_add_text_box
-    w_add_button w_add_button_stack w_add_text w_add_image w_get_named_box w_reset_box_size w_clear_box
-    w_bounds_from_box w_box_scale w_bounding_box w_draw_point w_draw_big_point w_draw_points w_draw_big_points
-    w_draw_segments w_draw_lines w_draw_string w_draw_rectangle w_draw_arrow w_shade_rectangle w_shade_polygon
-    w_write_text_centered w_write_text_left w_write_paragraph w_get_input w_get_input_noblock w_get_button_input
-    w_get_zoom_box w_get_color w_black w_white w_red w_blue w_green w_cyan w_yellow w_magenta w_pink w_light_green
-    w_light_blue w_purple w_gray w_dark_gray w_orange
-"""                                             # of the original library, and names that begin with xps_
-
-
 NOT_DEFINED = " is not defined"
 
 
@@ -36,8 +23,6 @@ class DefinedBadly(Undefined, Consequence):
 def undefined(name: str, span: Span | None, known: Iterable[str]) -> Undefined:
     """Return the error for a name that none of the `known` ones is."""
     place = [(span, "")] if span else []
-    if name in GRAPHICS.split() or name.startswith("xps_"):
-        return Undefined(f"{name} is for graphics, which Nessie does not have yet", *place)
     from nessie.syntax.errors.other_languages import name_hint  # only mistakes need it
     elsewhere, why = definition(name, span)
     near = nearest(name, known, 0.7)

@@ -16,7 +16,7 @@ from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import Origin, Span
-from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Scheme, Type, Var, instantiate
+from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Pair, Scheme, Type, Var, instantiate
 from nessie.base.widths import Widths
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
@@ -161,8 +161,14 @@ def global_name(state: Inference, entry: Entry, at: Origin) -> Result:
     return typed.Global(entry.name, types, type_, origin=at), type_
 
 
-def constant(state: Inference, value: int | float | str, type_: Type, at: Origin) -> typed.Exp:
-    """Return a constant of the library: a scalar, or a datatype's constructor applied to an int."""
+def constant(state: Inference, value: ConstantValue, type_: Type, at: Origin) -> typed.Exp:
+    """Return a constant of the library: a scalar, a text, a tuple, or a datatype's constructor applied to an int."""
+    if isinstance(value, tuple):
+        assert isinstance(type_, Pair)
+        return typed.Pair(constant(state, value[0], type_.first, at), constant(state, value[1], type_.second, at),
+                          origin=at)
+    if type_ == STRING:
+        return typed.String(str(value), origin=at)
     if not isinstance(type_, Data):
         return typed.Const(value, type_, origin=at)
     scheme = state.environment.global_scheme(type_.name)
