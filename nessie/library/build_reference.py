@@ -13,7 +13,7 @@ from nessie.base.source import Source
 from nessie.base.system.writing import write
 from nessie.base.text.types_text import show_scheme
 from nessie.library.library import SOURCES, library
-from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, Primitive
+from nessie.library.primitives import BINARY, CONSTANTS, DRAWING, PRIMITIVES, W_COLORS, Primitive
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import parse
 from nessie.syntax.text import show_pattern
@@ -26,10 +26,13 @@ PLACES = {
     "Any type": "eql identity first rest", "Making sequences": "dist iseq", "Reductions, scans": "sum product max_val "
     "min_val any all parity plus_scan mult_scan max_scan min_scan or_scan and_scan xor_scan", "Reordering": "get write",
     "Selecting": "length elt append subseq", "Nesting": "flatten partition", "Strings": "string",
-    "Random numbers": "rand rand_seed", "Streams and files": "nullstr stdin stdout stderr",
-    "Other programs": "get_environment_variable",
+    "Random numbers": "rand rand_seed", "Streams and files": "nullstr stdin stdout stderr nesl_path",
+    "Other programs": "get_environment_variable", "Drawing: one window, one box": "default_window display",
+    "Drawing: windows with boxes": " ".join([name for name, _, _ in W_COLORS]),
+    "Drawing: pixels": " ".join([name for name, _, _ in DRAWING]),
 }
 PLACE = {name: section for section, names in PLACES.items() for name in names.split()}
+DATATYPE = "A datatype, and its constructor."
 SCALARS, EFFECTS = "Scalars", "Output"          # the sections of the primitives that PLACES does not list
 
 DATA_PATTERN = re.compile(r"(\w+)\(\w+\)")         # hashtable(slots)
@@ -43,10 +46,11 @@ def rows() -> Iterator[Row]:
     for path in SOURCES:
         text = path.read_text("utf-8")
         for form in parse(Source(path.name, text, library=True)).forms:
-            if isinstance(form, syntax.FunctionDef) and form.span:
+            if isinstance(form, syntax.FunctionDef | syntax.DatatypeDef) and form.span:
                 section = [found[1] for found in SECTION.finditer(text, 0, form.span.start)][-1]
-                if call := written(form):
-                    yield section, call, type_of(form.name), form.doc or ""
+                call, doc = (written(form), form.doc) if isinstance(form, syntax.FunctionDef) else (form.name, DATATYPE)
+                if call:
+                    yield section, call, type_of(form.name), doc or ""
 
 
 def primitive_row(row: Primitive) -> Row:

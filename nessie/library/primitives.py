@@ -264,15 +264,18 @@ PRIMITIVES: dict[str, Primitive] = {row.name: row for row in OF_WORDS + SCALARS 
 # The primitives of mono by their names there.
 IN_MONO: dict[str, Primitive] = {row.target: row for row in PRIMITIVES.values() if row.kind not in ("pair", "derived")}
 
-COLORS = tuple([(f"w_{name.replace(' ', '_')}", value, f"The colour {name}.") for name, value in (
+# The constants of drawing, each with its value and documentation.
+W_COLORS = (*((f"w_{name.replace(' ', '_')}", value, f"The colour {name}.") for name, value in (
     ("black", 0), ("white", 63), ("red", 3), ("blue", 12), ("green", 48), ("cyan", 60), ("yellow", 51), ("magenta", 15),
     ("pink", 43), ("light green", 58), ("light blue", 44), ("purple", 9), ("gray", 42), ("grey", 42), ("dark gray", 21),
-    ("orange", 35))])
-DRAWING = (
-    ("w_xor", 64, "The colour that turns what is below it."),
+    ("orange", 35))), ("w_xor", 64, "The colour that turns what is below it."))
+DRAWING: tuple[tuple[str, ConstantValue, str], ...] = (
     *((f"xps_func_{name}", value, "How drawing changes pixels.") for name, value in (
         ("clear", 0), ("and", 1), ("and_reverse", 2), ("copy", 3), ("and_inverted", 4), ("noop", 5), ("xor", 6),
         ("or", 7), ("set", 15))),
+    *((f"xps_color_{name}", (red, (blue, green)), "Red, blue and green, up to 65535.") for name, red, blue, green in (
+        ("red", 65535, 0, 0), ("blue", 0, 65535, 0), ("green", 0, 0, 65535), ("cyan", 0, 65535, 65535),
+        ("yellow", 65535, 0, 65535), ("purple", 65535, 65535, 0))),
     *((f"xps_event_{name}", value, "A type of events.") for name, value in (
         ("key_press", 2), ("key_release", 3), ("button_press", 4), ("button_release", 5), ("motion_notify", 6))),
     *((f"xps_event_mask_{name}", value, "Types of events.") for name, value in (
@@ -296,17 +299,14 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("display", "", "[char]", "Where windows are shown: nowhere, they become pictures."),
     Constant("nesl_path", "", "[char]", "Before the names of the original's files: nothing, they lie where Nessie runs."),
     Constant("default_window", ((500, 0), (500, 500)), "(int, int), int, int", "A place and a size for windows."),
-    *(Constant(f"xps_color_{name}", (red, (blue, green)), "int, int, int", "Red, blue and green, up to 65535.")
-      for name, red, blue, green in (
-          ("red", 65535, 0, 0), ("blue", 0, 65535, 0), ("green", 0, 0, 65535), ("cyan", 0, 65535, 65535),
-          ("yellow", 65535, 0, 65535), ("purple", 65535, 65535, 0))),
-    *(Constant(name, value, "int", doc) for name, value, doc in COLORS + DRAWING),
+    *(Constant(name, value, "int" if isinstance(value, int) else "int, int, int", doc)
+      for name, value, doc in (*W_COLORS, *DRAWING)),
 )}
 
 # The rows of this table and the constants that a program may redefine for itself, as all that the library defines.
 REDEFINABLE = frozenset((
     "sum", "product", "max_val", "min_val", "any", "all", "parity", "subseq", "inf", "nan", "first", "rest", "identity",
-    "one", "zero", "display", "nesl_path", *(name for name, _, _ in COLORS + DRAWING)))
+    "one", "zero", "display", "nesl_path", *(name for name, _, _ in (*W_COLORS, *DRAWING))))
 
 # The functions of those operators of the syntax that are not primitives of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",

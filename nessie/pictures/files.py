@@ -12,49 +12,48 @@ from pathlib import Path
 
 from nessie.base.source import NessieError
 from nessie.base.system.writing import write
-from nessie.running.world import World
+from nessie.pictures.drawing import Window
 
 ENDING = ".svg"
 
 
 @contextmanager
-def drawn(world: World, asked: Path | None, name: str, tell: Callable[[str], object]) -> Iterator[None]:
-    """Write what is drawn meanwhile, also if that fails. `asked` names the first picture, if users do, else `name`."""
+def pictures(windows: Callable[[], list[Window]], asked: Path | None, name: str,
+             tell: Callable[[str], object]) -> Iterator[None]:
+    """Write what is drawn meanwhile, also if the work fails. `asked` names the first picture, if users do, else
+    `name`."""
     try:
         yield
     finally:
-        write_pictures(world, asked, name, tell)
+        write_pictures(windows(), asked, name, tell)
 
 
-def write_pictures(world: World, asked: Path | None, name: str, tell: Callable[[str], object]) -> None:
+def write_pictures(windows: list[Window], asked: Path | None, name: str, tell: Callable[[str], object]) -> None:
     """Write the picture of each window, and tell its file's name."""
-    windows = world.windows.close_all() if world.windows is not None else []
-    if not windows:
-        return
-    from nessie.pictures.svg import svg
-    unnamed = [window for window in windows if not window.file]
+    number = 0
     for window in windows:
-        number = unnamed.index(window) + 1 if not window.file else 1
-        path = Path(window.file) if window.file else numbered(asked or Path(name), number)
-        path = path if path.suffix == ENDING else path.with_name(path.name + ENDING)
-        if asked is None and not window.file:
-            check_own(path)
+        from nessie.pictures.svg import DRAWN_BY, svg  # few programs draw
+        number += not window.file
+        path = with_ending(Path(window.file)) if window.file else numbered(with_ending(asked or Path(name)), number)
+        if asked is None and not window.file and has_another(path, DRAWN_BY):
+            raise NessieError(f"there is another file {path}: the picture is not written",
+                              hint="--draw FILE.svg names a file for it")
         write(path, svg(window))
         tell(f"drawn: {path}\n")
 
 
+def with_ending(path: Path) -> Path:
+    return path if path.suffix == ENDING else path.with_name(path.name + ENDING)
+
+
 def numbered(path: Path, number: int) -> Path:
-    stem = path.name.removesuffix(ENDING)
-    return path.with_name(f"{stem}{ENDING}" if number == 1 else f"{stem}-{number}{ENDING}")
+    return path if number == 1 else path.with_name(f"{path.stem}-{number}{ENDING}")
 
 
-def check_own(path: Path) -> None:
-    """Raise NessieError if there is a file that is no such picture."""
-    from nessie.pictures.svg import DRAWN_BY
+def has_another(path: Path, mark: str) -> bool:
+    """Is there a file that does not have the mark of these pictures?"""
     try:
-        begun = path.read_text("utf-8", errors="replace")[:500] if path.exists() else DRAWN_BY
-    except OSError:                     # what cannot be read cannot be written either: writing says why
-        return
-    if DRAWN_BY not in begun:
-        raise NessieError(f"there is another file {path}: the picture is not written",
-                          hint="--draw FILE.svg names a file for it")
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return mark not in file.read(500)
+    except OSError:                     # there is none; or it cannot be written either, and writing says why
+        return False

@@ -27,7 +27,7 @@ from nessie.running.processes import Processes
 from nessie.running.text_streams import AT_END, Status, Stream, Streams
 
 if TYPE_CHECKING:
-    from nessie.pictures.drawing import Drawing
+    from nessie.pictures.drawing import Drawing, Window
 
 PRINTED = (1, 2)                # the streams that print
 
@@ -143,6 +143,10 @@ class World:
             from nessie.pictures.drawing import Drawing  # few programs draw
             self.windows = Drawing(self.events)
         return self.windows
+
+    def drawn(self) -> list[Window]:
+        """Close all windows. Returns those in which something has been drawn."""
+        return self.windows.close_all() if self.windows is not None else []
 
     def open_window(self, argument: Any, takes: Type) -> int:
         title, (_, (_, (width, (height, kind)))) = argument

@@ -21,7 +21,7 @@ from nessie.base.source import Interrupted, NessieError, Source, Span, UsageErro
 from nessie.base.system.deep import forget_interrupt, run_deep
 from nessie.base.types import Fun, Type
 from nessie.inspect.views import VIEWS, Call, Subject
-from nessie.pictures.files import drawn
+from nessie.pictures.files import pictures
 from nessie.session.progress import progress
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output and not options.entry:
         raise UsageError("-o writes the result of a call: name the function with -e")
     refuse_type(options)
-    with drawn(session.target.world, options.draw, Path(source.name).stem, say_aside):
+    with pictures(session.target.world.drawn, options.draw, Path(source.name).stem, say_aside):
         if options.entry:
             return run_entry(session, source, options)
         return ended(session, print_outcomes(session.run(source)))
@@ -194,7 +194,7 @@ def evaluate(options: argparse.Namespace) -> int:
     if not text.strip(" \t\n;$"):
         raise NessieError("there is nothing to evaluate")
     session = new_session(options)
-    with drawn(session.target.world, options.draw, Path(options.file or "drawing").stem, say_aside):
+    with pictures(session.target.world.drawn, options.draw, Path(options.file or "drawing").stem, say_aside):
         if options.file:
             define(session, parse(read_source(options.file)))
             session.listener = None

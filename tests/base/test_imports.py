@@ -39,8 +39,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "driver": ("base", "cudagen", "forms", "lambda_cu", "mono", "pipeline"),
     "program_cache": ("base", "cudagen", "driver", "mono", "pipeline", "schedule"),
     "files": ("base",),
+    "pictures": ("base",),
     "tuning.file": ("base", "lambda_cu", "syntax"),
-    "running": ("activity", "base", "cudagen", "files", "lambda_cu", "mono", "tuning.file", "typing", *PIPELINE),
+    "running": ("activity", "base", "cudagen", "files", "lambda_cu", "mono", "pictures", "tuning.file", "typing",
+                *PIPELINE),
     "tuning": ("base", "cudagen", "lambda_cu", "running", "tuning.file"),
     "measuring": ("base", "lambda_cu", "mono", "running", "schedule", "driver", "forms", "pipeline"),
     "session": ("activity", "base", "interpreter", "lambda_cu", "library", "library.primitives", "measuring", "mono",
@@ -49,8 +51,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inspect": ("base", "cudagen", "flatten", "lambda_cu", "measuring", "mono", "running", "schedule", "session",
                 "syntax", "typing", *PIPELINE),
     "tool": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "library", "measuring",
-             "mono", "pragmas", "running", "schedule", "session", "syntax", "tuning", "tuning.file", "typing", "driver",
-             "forms", "pipeline"),
+             "mono", "pictures", "pragmas", "running", "schedule", "session", "syntax", "tuning", "tuning.file", "typing",
+             "driver", "forms", "pipeline"),
     "api": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "lengths", "library", "mono",
             "running", "schedule", "session", "syntax", "tuning.file", "typing", *PIPELINE),
     "__main__": ("base", "tool"),
@@ -162,8 +164,8 @@ def test_late_imports_are_counted() -> None:
     late = Counter(room(name) for name in MODULES for node in ast.walk(tree(MODULES[name]))
                    if isinstance(node, ast.FunctionDef) for target in imported(node))
     assert dict(late) == {
-        "__main__": 3, "api": 21, "cudagen": 2, "files": 6, "inspect": 15, "mono": 1, "program_cache": 2, "running": 13,
-        "schedule": 3, "session": 2, "syntax": 5, "tool": 67, "typing": 3}
+        "__main__": 3, "api": 21, "cudagen": 2, "files": 6, "inspect": 15, "mono": 1, "pictures": 1, "program_cache": 2,
+        "running": 14, "schedule": 3, "session": 2, "syntax": 5, "tool": 67, "typing": 3}
 
 
 def test_folders_hold_one_concept() -> None:

@@ -31,7 +31,7 @@ from nessie.base.system.deep import forget_interrupt, run_deep, wait_for_left
 from nessie.base.system.extras import install
 from nessie.base.system.forking import cached_property
 from nessie.base.text.nearest import nearest
-from nessie.pictures.files import drawn
+from nessie.pictures.files import pictures
 from nessie.session.outcome import Outcome
 from nessie.session.progress import progress
 from nessie.session.streams import complain, print_outcomes, say_aside, warn
@@ -91,7 +91,7 @@ class Repl:
         limit, leaves = self.session.target.limits.deadline(), LEAVES_BY_HAND if self.by_hand else LEAVES
         with progress(self.session.job.activity):
             wait_for_left()
-            with drawn(self.session.target.world, self.picture, "drawing", say_aside):
+            with pictures(self.session.target.world.drawn, self.picture, "drawing", say_aside):
                 failed = run_deep(partial(print_outcomes, outcomes, self.show), limit, leaves)
         warn([*self.session.unmet_so_far(), *self.session.warnings()])
         return failed
