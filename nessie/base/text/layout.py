@@ -6,6 +6,8 @@ A document is a string, a tuple of documents one after another, or
     Nest(doc)      its line breaks indent by `by` more
     Group(doc)     on one line if it fits
     Mark(doc, of)  the document itself; its text shows `of`, for example a part of a program
+    Aside          a comment: whether a group fits does not depend on it, except that text must not follow its line
+    GAP            an empty line, if a line begins here
 After Wadler's "prettier printer"; render takes time linear in the text, at any depth of nesting.
 """
 from __future__ import annotations
@@ -41,6 +43,21 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Aside:
+    """A comment. It begins a line (`fresh`) or stands behind a blank; what follows begins a line (`ends`), or stands
+    behind a blank. Its further lines move with its first one, which stood in this column; None: they stay."""
+    text: str
+    fresh: bool
+    ends: bool
+    column: int | None = None
+
+
+@dataclass(frozen=True)
+class Gap:
+    pass
+
+
+@dataclass(frozen=True)
 class Shown:
     """The mark that text[start:end] shows `of`."""
     start: int
@@ -48,9 +65,11 @@ class Shown:
     of: object
 
 
-Doc = str | tuple["Doc", ...] | Break | Nest | Group | Mark
+Doc = str | tuple["Doc", ...] | Break | Nest | Group | Mark | Aside | Gap
+Work = tuple[int, bool, "Doc | int"]            # indentation, on one line?, document or mark to end
 
-LINE, SOFT, HARD = Break(" "), Break(""), Break(None)
+LINE, SOFT, HARD, GAP = Break(" "), Break(""), Break(None), Gap()
+HUGGED_LEFT, HUGGED_RIGHT = "([{ ", ",;)]}"      # beside these a comment needs no blank
 
 
 def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
@@ -66,57 +85,141 @@ def render(doc: Doc, width: int = WIDTH) -> str:
     return render_marked(doc, width)[0]
 
 
+class Page:
+    """The text so far. `owed`: what must come before more text, behind a comment: nothing, a blank, or new lines."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.column = self.length = 0
+        self.owed = ""
+
+    def add(self, text: str) -> None:
+        self.out.append(text)
+        self.length += len(text)
+        newline = text.rfind("\n")
+        self.column = self.column + len(text) if newline < 0 else len(text) - newline - 1
+
+    def text(self, text: str, indent: int) -> None:
+        if text and self.owed:
+            self.settle("" if self.owed == " " and text[0] in HUGGED_RIGHT else self.owed, indent)
+        self.add(text)
+
+    def settle(self, owed: str, indent: int) -> None:
+        self.owed = ""
+        self.add(owed + " " * indent if "\n" in owed else owed)
+
+    def line(self, indent: int) -> None:
+        self.settle(self.owed if "\n" in self.owed else "\n", indent)
+
+    def blank(self, text: str, indent: int) -> None:
+        """A break that is none."""
+        if not self.owed or text:
+            self.settle(self.owed or text, indent)
+
+    def begins_line(self) -> bool:
+        return not self.out or (self.out[-1].startswith("\n") and not self.out[-1].strip())
+
+    def gap(self) -> None:
+        if "\n" in self.owed:
+            self.owed = "\n\n"
+        elif self.out and self.begins_line() and not self.out[-1].startswith("\n\n"):
+            self.out[-1] = "\n" + self.out[-1]
+            self.length += 1
+
+    def aside(self, aside: Aside, indent: int) -> None:
+        if aside.fresh and not self.begins_line() and "\n" not in self.owed:
+            self.owed = "\n"
+        elif not aside.fresh and not self.owed and self.out and self.out[-1][-1:] not in HUGGED_LEFT:
+            self.owed = " "
+        if self.owed:
+            self.settle(self.owed, indent)
+        self.add(aside.text if aside.column is None else moved(aside.text, self.column - aside.column))
+        self.owed = "\n" if aside.ends else " "
+
+
+def moved(text: str, by: int) -> str:
+    """The text, its further lines moved to the right, or to the left, as far as blanks begin them."""
+    first, *others = [line.rstrip() for line in text.split("\n")]
+    if by >= 0:
+        return "\n".join([first, *(" " * by + line if line else "" for line in others)])
+    blanks = min([len(line) - len(line.lstrip(" ")) for line in others if line], default=0)
+    return "\n".join([first, *(line[min(-by, blanks):] for line in others)])
+
+
 def render_marked(doc: Doc, width: int = WIDTH) -> tuple[str, list[Shown]]:
     """Return the document as text, and its marks, outer ones before those inside them."""
-    out: list[str] = []
+    page = Page()
     marks: list[Shown] = []
-    column = length = 0
-    work: list[tuple[int, bool, Doc | int]] = [(0, False, doc)]   # indentation, on one line?, document or mark to end
+    work: list[Work] = [(0, False, doc)]
     while work:
         indent, flat, part = work.pop()
         match part:
             case str():
-                out.append(part)
-                length += len(part)
-                newline = part.rfind("\n")
-                column = column + len(part) if newline < 0 else len(part) - newline - 1
+                page.text(part, indent)
             case tuple():
                 work += [(indent, flat, inner) for inner in reversed(part)]
             case Nest(inner, by):
                 work.append((min(indent + by, DEEPEST_INDENT), flat, inner))
             case Group(inner):
-                work.append((indent, flat or fits(inner, width - column), inner))
+                column = indent if "\n" in page.owed else page.column
+                work.append((indent, flat or fits(inner, width - column, width - indent, work), inner))
             case Break(text) if flat and text is not None:
-                out.append(text)
-                column, length = column + len(text), length + len(text)
+                page.blank(text, indent)
             case Break():
-                out.append("\n" + " " * indent)
-                column, length = indent, length + 1 + indent
+                page.line(indent)
+            case Aside():
+                page.aside(part, indent)
+            case Gap():
+                page.gap()
             case Mark(inner, of):
                 work += [(0, False, len(marks)), (indent, flat, inner)]
-                marks.append(Shown(length, length, of))
+                marks.append(Shown(page.length, page.length, of))
             case int():
-                marks[part] = Shown(marks[part].start, length, marks[part].of)
-    return "".join(out), marks
+                marks[part] = Shown(marks[part].start, page.length, marks[part].of)
+    return "".join(page.out), marks
 
 
-def fits(doc: Doc, room: int) -> bool:
-    """Does the document, on one line, take at most `room` columns? The test looks at no more than that much of it."""
+def fits(doc: Doc, room: int, fresh_room: int, after: list[Work]) -> bool:
+    """Does the document, on one line, take at most `room` columns, with what comes after it up to the first possible
+    line break? Behind a comment that ends its line there are `fresh_room`. The test looks at no more than that much."""
     work: list[Doc] = [doc]
-    looks = 8 * max(room, 0)
-    while work:
+    outside = len(after)            # of the work that comes after the document, so much has not been looked at
+    flat, begun, ended = True, False, False
+    looks = 8 * max(room, fresh_room, 0)
+    while work or outside:
         looks -= 1
+        if not work:
+            outside -= 1
+            _, flat, part = after[outside]
+            if isinstance(part, int):
+                continue
+            work.append(part)
         match work.pop():
             case str() as text:
-                room -= len(text)
+                if ended and text:
+                    return outside < len(after)
+                if outside < len(after) and "\n" in text:
+                    return text.index("\n") <= room
+                room, begun = room - len(text), begun or bool(text)
             case tuple() as parts:
                 work += reversed(parts)
             case Nest(inner) | Group(inner) | Mark(inner):
                 work.append(inner)
-            case Break(None):
-                return False
+            case Aside(_, fresh, ends):
+                if not begun:
+                    room = fresh_room if fresh or ends else room
+                elif outside < len(after):
+                    return True
+                else:
+                    ended = ended or ends
+                    if fresh:
+                        return False
             case Break(text):
-                room -= len(text or "")
+                if outside < len(after) and (not flat or text is None):
+                    return True
+                if text is None or ended:
+                    return False
+                room -= len(text)
         if room < 0 or looks < 0:
             return False
     return True
