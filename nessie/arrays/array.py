@@ -104,7 +104,7 @@ class Array:
             if devices.device(device) == self.device:
                 return self
             node = self.evaluate()._nessie_node
-            here = Array(nodes.leaf(node.shape, node.kind, self._fetched(), devices.HOST if node.shape else ""))
+            here = Array(nodes.leaf(node.shape, node.kind, self._fetched(), device if node.shape else ""))
             if device != devices.HOST:
                 here = here.map(lambda x: x)
                 running.evaluate([here._nessie_node], device, stay=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nessie.arrays import array as arrays
-from nessie.arrays import nodes, recorded, values
+from nessie.arrays import nodes, recorded
 from nessie.arrays.bodies.kinds import BOOL, Rows, is_number, shown
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import OF_SOME
@@ -34,7 +34,7 @@ def along(a: arrays.Array, how: str, axis: Any) -> arrays.Array:
     if how in OF_SOME and node.shape[at] == 0:
         raise NessieError(f"there is no {OF_SOME[how]} of no elements")
     if 0 in node.shape:                     # of rows without elements, NESL does not know how many there are
-        return arrays.Array(values.leaf(getattr(np, how)(empty(node), axis=at), False))
+        return known(getattr(np, how)(empty(node), axis=at), a)
     order = [*[k for k in range(a.ndim) if k != at], at]
     mapped = rows(transposed(a, order)).map(ROWS[how])
     if how != "cumsum":
@@ -57,6 +57,11 @@ def empty(node: nodes.Node) -> Any:
     return np.zeros(tuple([n or 0 for n in node.shape]), nodes.DTYPES[str(node.kind)])
 
 
+def known(value: Any, of: arrays.Array) -> arrays.Array:
+    """Return the array of a value that needs no computing. It lies where the array does that it is made of."""
+    return arrays.asarray(value, of.device)
+
+
 def rows(a: arrays.Array) -> arrays.Array:
     """Return the array as one of rows, along the last axis."""
     node = a._nessie_node
@@ -73,7 +78,7 @@ def grid(a: arrays.Array, shape: Sequence[int | None]) -> arrays.Array:
 def transposed(a: arrays.Array, order: Sequence[int]) -> arrays.Array:
     """Return the array whose axes are those of this, in the order: made of swaps of neighbours."""
     if 0 in a.shape and list(order) != sorted(order):
-        return arrays.Array(values.leaf(np.transpose(empty(a._nessie_node), order), False))
+        return known(np.transpose(empty(a._nessie_node), order), a)
     left = list(order)
     for at in range(len(left)):             # the axis that is the result's `at` comes there from the right
         for k in range(left[at], at, -1):
@@ -101,7 +106,7 @@ def product(x: Any, y: Any) -> arrays.Array:
     if None not in inner and inner[0] != inner[1]:
         raise NessieError(f"@ takes rows as long as columns, and these have {inner[0]} and {inner[1]} elements")
     if 0 in (*a.shape, *b.shape):
-        return arrays.Array(values.leaf(empty(a._nessie_node) @ empty(b._nessie_node), False))
+        return known(empty(a._nessie_node) @ empty(b._nessie_node), a)
     if a.ndim == b.ndim == 1:
         if both_bool(a, b):
             return a.combine(b, lambda x, y: x and y).any()

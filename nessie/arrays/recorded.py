@@ -78,7 +78,16 @@ def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> 
     kinds = [node.kind for node in of]
     if with_index:
         kinds.append(operations.place_kind(len(shape)))
-    return nodes.Node(shape, result_kind(body, tuple(kinds)), nodes.Mapped(tuple(of), body, with_index, met(of)))
+    kind = result_kind(body, tuple(kinds))
+    return of_none(nodes.Node(shape, kind, nodes.Mapped(tuple(of), body, with_index, met(of))))
+
+
+def of_none(node: nodes.Node) -> nodes.Node:
+    """The node. If it has several dimensions and no elements, there is nothing to compute: its value is known."""
+    if len(node.shape) == 1 or 0 not in node.shape or None in node.shape or not is_number(node.kind) or \
+            devices.device_of(nodes.in_order([node])) not in ("", devices.HOST):
+        return node
+    return values.leaf(np.empty([n or 0 for n in node.shape], nodes.DTYPES[str(node.kind)]), False)
 
 
 def zipped(arrays: Sequence[Any]) -> nodes.Node:
@@ -127,7 +136,7 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
     if kind is None:
         raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
                           (body.span(body.written.tree), ""))
-    return nodes.Node(node.shape, kind, nodes.Stencil(node, tuple(found), other, body, apart, with_index))
+    return of_none(nodes.Node(node.shape, kind, nodes.Stencil(node, tuple(found), other, body, apart, with_index)))
 
 
 def selected(node: nodes.Node, function: Any) -> nodes.Node:

@@ -9,5 +9,6 @@ of ints on one path and of floats on another is of floats; what is of other kind
     grids       branches, and expressions of arrays
     axes        what goes along one axis, transpositions and products
     methods     operations of arrays, and functions of them
+    empties     sections of arrays without elements
     calls       host_section: what is compiled, kept and called
 """

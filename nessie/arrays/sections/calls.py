@@ -23,6 +23,7 @@ from nessie.arrays.devices import HOST, device_of, left_on, target_of
 from nessie.arrays.errors import told
 from nessie.arrays.operations import Offset, offsets_of
 from nessie.arrays.running import program_of
+from nessie.arrays.sections.empties import by_python, forgets_lengths
 from nessie.arrays.sections.methods import Section
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
@@ -65,6 +66,8 @@ class HostSection:
             kinds = tuple([grid_of(one) for one in given])
             compiled = self.compiled(seen, kinds)
             outside = [value for _, _, value in seen.captured]
+            if any([forgets_lengths(one) for one in (*given, *outside)]):
+                return by_python(self.function, given, compiled.function.gives, grid_of, target, self.floats)
             arrays = [one._nessie_node for one in (*given, *outside) if isinstance(one, Array)]
             target, stays = target_of(device_of(nodes.in_order(arrays)), target)
             flat = [plain(one) for one in (*given, *outside)]
