@@ -1,18 +1,21 @@
 """nessie.array: an array whose operations are recorded, and compiled together when somebody asks for a value."""
 from __future__ import annotations
 
+import html
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
-from nessie.api.errors import as_nessie_errors
+from nessie.api.values import tables
+from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.sequences import Tuples, on_host
 from nessie.arrays import devices, nodes, operations, operators, protocols, recorded, running, values
 from nessie.arrays.bodies.kinds import FLOAT, Items, shown
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.checks import one_dimension
+from nessie.arrays.errors import at_call
 from nessie.base.source import NessieError
 
 Width = Literal[32, 64]
@@ -66,13 +69,18 @@ class Array:
         state = " (computed)" if node.computed else ""
         return f"<nessie.Array {lengths} of {shown(node.kind)}{state}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the elements at either end of a computed array; of another, what it will be."""
+        told = f"<p>{html.escape(repr(self))}</p>"
+        return f"{tables.as_html(self._fetched())}{told}" if self._nessie_node.operation is None and self.ndim else told
+
     # Values -------------------------------------------------------------------------------------
 
     def evaluate(self, target: str | None = None, float: Width = 64) -> Array:
         """Compute the array on a target, that of its device unless another is given, and keep its value. `float`: the
         bits of floats, 32 or 64, of what is computed for it."""
         if self._nessie_node.operation is not None:
-            with as_nessie_errors():
+            with at_call():
                 running.evaluate([self._nessie_node], target, floats=float)
         return self
 
@@ -94,13 +102,13 @@ class Array:
     @property
     def device(self) -> str:
         """Where it lies, or will lie when it is computed: 'cpu', 'cuda', 'cudasim'."""
-        with as_nessie_errors():
+        with at_call():
             return devices.device_of(nodes.in_order((self._nessie_node,))) or devices.HOST
 
     def to_device(self, device: str) -> Array:
         """The array in this device's memory; itself, if it lies there. What is made of it is computed there, and stays
         there."""
-        with as_nessie_errors():
+        with at_call():
             if devices.device(device) == self.device:
                 return self
             node = self.evaluate()._nessie_node
@@ -144,6 +152,25 @@ class Array:
         found = np.asarray(self.to_numpy(), dtype)
         return found.copy() if copy else found
 
+    def to_pandas(self) -> Any:
+        """pandas' Series of its elements, or the DataFrame of tuples or of a matrix."""
+        with at_call():
+            return tables.to_pandas(self._fetched())
+
+    def to_arrow(self) -> Any:
+        """Arrow's array over the same memory, as far as Arrow has the same layout: truth values are copied."""
+        with at_call():
+            return tables.to_arrow(self._fetched())
+
+    def to_awkward(self) -> Any:
+        """Awkward's array over the same memory."""
+        with at_call():
+            return as_awkward(self._fetched())
+
+    def __reduce__(self) -> Any:
+        """Pickles keep the values."""
+        return array, (self._fetched(),)
+
     def tolist(self) -> Any:
         """Lists of Python's numbers."""
         value = self._fetched()
@@ -164,8 +191,9 @@ class Array:
         return value[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise NessieError("an array never changes", hint="a.map(lambda x, i: ..., with_index=True) makes another; "
-                                                       "to_numpy().copy() can be written to")
+        with at_call():
+            raise NessieError("an array never changes", hint="a.map(lambda x, i: ..., with_index=True) makes another; "
+                                                           "to_numpy().copy() can be written to")
 
     def __iter__(self) -> Iterator[Any]:
         value = self._fetched()
@@ -174,9 +202,10 @@ class Array:
         return iter(value)
 
     def __bool__(self) -> bool:
-        if self.ndim:
-            raise NessieError("an array of elements is neither true nor false", hint="a.any() and a.all() are")
-        return bool(self.item())
+        with at_call():
+            if self.ndim:
+                raise NessieError("an array of elements is neither true nor false", hint="a.any() and a.all() are")
+            return bool(self.item())
 
     def __float__(self) -> float:
         return float(self._one())
@@ -188,9 +217,10 @@ class Array:
         return operator.index(self._one())
 
     def _one(self) -> Any:
-        if self.ndim and self.size != 1:
-            raise NessieError("an array of elements is no number", hint="a.sum() and the like reduce it to one")
-        return self.item()
+        with at_call():
+            if self.ndim and self.size != 1:
+                raise NessieError("an array of elements is no number", hint="a.sum() and the like reduce it to one")
+            return self.item()
 
     # Operations with bodies ---------------------------------------------------------------------
 
@@ -202,7 +232,7 @@ class Array:
     def combine(self, *others: Any, with_index: bool = False, dtype: Any = None) -> Array:
         """What the function, which comes last, makes of the elements at the same place of this array and the others."""
         *arrays, function = others
-        with as_nessie_errors():
+        with at_call():
             body = see(function, len(arrays) + 1 + with_index)
             made = recorded.combined("combine", [self, *arrays], body, with_index)
             return Array(made if dtype is None else recorded.narrower(made, dtype))
@@ -210,13 +240,13 @@ class Array:
     def astype(self, dtype: Any) -> Array:
         """The elements in this dtype. A narrow one takes as much memory as it says, and is computed before what is made
         of it; an int beyond its range is an error."""
-        with as_nessie_errors():
+        with at_call():
             node = recorded.narrower(self._nessie_node, dtype)
             return self if node is self._nessie_node else Array(node)
 
     def zip(self, *others: Any) -> Array:
         """Tuples of the elements at the same place."""
-        with as_nessie_errors():
+        with at_call():
             return Array(recorded.zipped([self, *others]))
 
     def stencil(self, offsets: Any, outside: Any, function: Callable[..., Any], *, with_index: bool = False,
@@ -224,24 +254,24 @@ class Array:
         """What the function makes of the neighbours of each element, which lie at the offsets: v[-1], or v[0, 1] of two
         dimensions. It takes them as one, or as so many parameters. Where one of them is no element of the array, the
         result is `outside`."""
-        with as_nessie_errors():
+        with at_call():
             made = recorded.stencil(self._nessie_node, offsets, outside, see(function), with_index)
             return Array(made if dtype is None else recorded.narrower(made, dtype))
 
     def reduce(self, function: Callable[..., Any], identity: Any = None) -> Array:
         """All elements reduced to one by an associative function: operator.add, max, a lambda of two. Of no elements,
         the identity."""
-        with as_nessie_errors():
+        with at_call():
             return Array(recorded.reduced(self._nessie_node, function, identity))
 
     def select(self, function: Callable[..., Any]) -> Array:
         """The elements of which the function is true, in order."""
-        with as_nessie_errors():
+        with at_call():
             return Array(recorded.selected(self._nessie_node, function))
 
     def scan(self, function: Callable[..., Any], identity: Any) -> Array:
         """Each element combined with all before it, by an associative function with this identity."""
-        with as_nessie_errors():
+        with at_call():
             return Array(recorded.scanned(self._nessie_node, function, identity))
 
     def prefix_sum(self) -> Array:
@@ -252,12 +282,12 @@ class Array:
 
     def sort(self, key: Callable[..., Any] | None = None) -> Array:
         """The elements in ascending order, or in that of what the function makes of them; equal ones stay in order."""
-        with as_nessie_errors():
+        with at_call():
             return Array(recorded.ordered(self._nessie_node, key))
 
     def unique(self) -> Array:
         """The first of each set of equal elements, in order."""
-        with as_nessie_errors():
+        with at_call():
             node = one_dimension("unique", self._nessie_node)
             return Array(nodes.Node((None,), node.kind, nodes.Changed(node, "unique")))
 
@@ -290,10 +320,10 @@ class Array:
 
     def _function(self, what: str, floats: int) -> tuple[Any, list[Any], str]:
         """What computes the array, what that takes, in the computer's memory, and the target of its device."""
-        if self._nessie_node.operation is None:
-            raise NessieError(f"{what}: this array is computed, and there is no expression left",
-                              hint="ask before it is converted or evaluated")
-        with as_nessie_errors():
+        with at_call():
+            if self._nessie_node.operation is None:
+                raise NessieError(f"{what}: this array is computed, and there is no expression left",
+                                  hint="ask before it is converted or evaluated")
             running.settle(nodes.in_order([self._wide]), floats=floats)
             function, given = running.function_of([self._wide], floats)
             device = self.device
@@ -336,11 +366,11 @@ class Array:
 
     def cumsum(self, axis: int | None = None) -> Array:
         """Running sums along an axis, or of all elements in order."""
-        with as_nessie_errors():
+        with at_call():
             return axes.running_sum(self, axis)
 
     def _reduced(self, how: str, axis: int | None) -> Array:
-        with as_nessie_errors():
+        with at_call():
             return axes.reduction(self, how, axis)
 
     # Matrices -----------------------------------------------------------------------------------
@@ -348,15 +378,15 @@ class Array:
     @property
     def T(self) -> Array:
         """The array with its axes in the opposite order."""
-        with as_nessie_errors():
+        with at_call():
             return axes.transposed(self, list(reversed(range(self.ndim))))
 
     def __matmul__(self, other: Any) -> Array:
-        with as_nessie_errors():
+        with at_call():
             return axes.product(self, other)
 
     def __rmatmul__(self, other: Any) -> Array:
-        with as_nessie_errors():
+        with at_call():
             return axes.product(other, self)
 
 
@@ -376,7 +406,7 @@ def asarray(value: Any, device: str | None = None) -> Array:
 
 
 def made(value: Any, copy: bool, device: str | None) -> Array:
-    with as_nessie_errors():
+    with at_call():
         if isinstance(value, Array):
             found = value
         else:
@@ -391,7 +421,7 @@ def made(value: Any, copy: bool, device: str | None) -> Array:
 def nest(rows: Any, device: str | None = None) -> Array:
     """An array whose elements are rows of any lengths: lists of lists, of arrays, nessie.Nested, an Awkward array. It
     lies in the computer's memory: no other `device` has such rows."""
-    with as_nessie_errors():
+    with at_call():
         if devices.device(device or devices.HOST) != devices.HOST:
             raise NessieError(f"rows of any lengths lie in the computer's memory, and not on {device}",
                               hint="evaluate(target) computes on a GPU what is made of them")
@@ -402,7 +432,7 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any
          device: str | None = None) -> Array:
     """The array of this shape whose elements the function makes of their places: ints, or tuples of ints. It is
     computed, and stays, on a device if one is given."""
-    with as_nessie_errors():
+    with at_call():
         lengths = operations.ints("a shape", shape)
         if not 1 <= len(lengths) <= recorded.MOST_DIMENSIONS or min(lengths) < 0:
             raise NessieError(f"the shape {lengths} is that of no array",
@@ -414,7 +444,7 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any
 def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tuple[Array, ...]:
     """Compute several arrays in one pass, on a target, that of their device unless another is given. `float`: the bits
     of floats, 32 or 64."""
-    with as_nessie_errors():
+    with at_call():
         running.evaluate([one._nessie_node for one in arrays], target, floats=float)
     return arrays
 

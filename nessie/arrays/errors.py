@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from types import CodeType, TracebackType
 
+from nessie.api.errors import as_nessie_errors
 from nessie.arrays.bodies.source import place_in
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
@@ -56,6 +57,16 @@ def caller() -> Caller:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nessie."):
         frame = frame.f_back
     return Caller(frame.f_code, frame.f_lasti)
+
+
+class at_call(as_nessie_errors):
+    """As `as_nessie_errors`; an error without a place is told where the user has called Nessie."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        if isinstance(error, NessieError) and not error.places and (span := caller().span) is not None:
+            error.places = ((span, ""),)
+        super().__exit__(kind, error, traceback)
 
 
 def in_words(error: NessieError) -> NessieError:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nessie.api.errors import as_nessie_errors
 from nessie.arrays import recorded
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
-from nessie.arrays.errors import caller
+from nessie.arrays.errors import at_call, caller
 from nessie.arrays.nodes import Node
 from nessie.arrays.operators import OF_ELEMENTS, OF_THREE, seen
 from nessie.base.source import NessieError
@@ -33,7 +32,7 @@ def elementwise(function: str, operands: Sequence[Any]) -> Any:
 
 def element(function: str, operands: Sequence[Any]) -> Node:
     """The same, as a node."""
-    with as_nessie_errors():
+    with at_call():
         by = caller()
         try:
             return recorded.combined(function, operands, seen(function).called_by(by), False)
@@ -77,10 +76,11 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[st
             return array.cumsum(axis)
     if name == "matmul" and method == "__call__" and not asked:
         from nessie.arrays.axes import product
-        with as_nessie_errors():
+        with at_call():
             return product(*inputs)
-    raise NessieError(f"arrays have no np.{name}{'' if method == '__call__' else '.' + method} with these arguments",
-                      hint="a.to_numpy() is NumPy's array")
+    with at_call():
+        raise NessieError(f"arrays have no np.{name}{'' if method == '__call__' else '.' + method} with these "
+                          "arguments", hint="a.to_numpy() is NumPy's array")
 
 
 def whole(method: str) -> Callable[..., Any]:
@@ -136,7 +136,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 def of_function(function: Any, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
     """Return what a function of NumPy's is of arrays."""
-    with as_nessie_errors():
+    with at_call():
         if function in (np.dot, np.inner, np.vdot) and all([getattr(a, "ndim", 0) == 1 for a in arguments]):
             return dot(*arguments)
         found = FUNCTIONS.get(function)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nessie.api.values.device import DeviceArray, has_interface
 from nessie.api.values.sequences import Nested, Tuples, on_host
-from nessie.arrays import nodes
+from nessie.arrays import nodes, others
 from nessie.arrays.bodies import outside
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, Union
 from nessie.arrays.bodies.outside import KINDS, Seen, describe
@@ -41,6 +41,8 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
             return nodes.leaf((len(value),), kind_of_column(value), value, HOST)
         case [first, *_] if (names := outside.names_of(type(first))) and not outside.names_of(type(value)):
             return leaf(of_records(value, type(first), names), copy)
+    if (ours := others.taken(value)) is not value:
+        return leaf(ours, copy)
     array = as_array(value)
     if array.ndim == 0:
         return leaf(array.item(), copy)
@@ -139,10 +141,12 @@ def kind_of_column(column: Any) -> Kind:
 
 def nested(rows: Any) -> nodes.Node:
     """Return the node of rows of any lengths."""
+    rows = others.taken(rows)
     if isinstance(rows, Nested):
         return leaf(rows, False)
-    if hasattr(rows, "layout") or hasattr(rows, "__arrow_array__"):
-        rows = rows.to_list()
+    if isinstance(rows, Tuples):
+        raise NessieError("nest takes a sequence of sequences, and this is one of tuples",
+                          hint="nessie.array(x) is an array of tuples")
     return leaf(rows_of_rows(rows, max([depth(row) for row in rows], default=1)), False)
 
 

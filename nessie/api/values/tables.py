@@ -31,8 +31,9 @@ def names_of(tuples: Tuples) -> list[str]:
     return [name.removeprefix("_") for name in getattr(tuples.make, "_fields", map(str, range(len(tuples.columns))))]
 
 
-def to_pandas(value: Elements) -> Any:
-    """The DataFrame of Tuples, a column for each component; the Series of a Nested, of arrays or texts."""
+def to_pandas(value: Any) -> Any:
+    """The DataFrame of Tuples, a column for each component, or of a matrix; the Series of a Nested, of arrays or texts,
+    or of numbers."""
     try:
         with STEADY:
             import pandas
@@ -41,6 +42,8 @@ def to_pandas(value: Elements) -> Any:
     if isinstance(value, Tuples):
         return pandas.DataFrame({name: flat(column) for name, column in
                                  zip(names_of(value), value.columns, strict=True)})
+    if isinstance(value, np.ndarray):
+        return pandas.DataFrame(value) if value.ndim == 2 else pandas.Series(value)
     return pandas.Series(flat(value), dtype=None if len(value) else object)
 
 
@@ -72,9 +75,9 @@ def to_arrow(value: Any) -> Any:
 # Notebooks --------------------------------------------------------------------------------------
 
 
-def as_html(value: Elements) -> str:
+def as_html(value: Elements | np.ndarray[Any, Any]) -> str:
     """The table that a notebook shows: the elements at either end, a row for each."""
-    heads = names_of(value) if isinstance(value, Tuples) else ["length", "elements"]
+    heads = names_of(value) if isinstance(value, Tuples) else ["element"] if is_flat(value) else ["length", "elements"]
     rows = [*body(value, range(min(len(value), 2 * SHOWN)))] if len(value) <= 2 * SHOWN else \
         [*body(value, range(SHOWN)), cells("...", ["..." for _ in heads]),
          *body(value, range(len(value) - SHOWN, len(value)))]
@@ -82,16 +85,24 @@ def as_html(value: Elements) -> str:
             f"<tbody>{''.join(rows)}</tbody></table><p>{html.escape(caption(value))}</p>")
 
 
-def caption(value: Elements) -> str:
+def is_flat(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1
+
+
+def caption(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{' × '.join([f'{n:,}' for n in value.shape])} of {value.dtype}"
     kind = getattr(value.make, "__name__", "tuples") if isinstance(value, Tuples) else "sequences"
     return f"{len(value):,} {kind}"
 
 
-def body(value: Elements, numbers: Iterable[int]) -> Iterator[str]:
+def body(value: Any, numbers: Iterable[int]) -> Iterator[str]:
     for number in numbers:
         element = value[number]
         if isinstance(value, Tuples):
             yield cells(str(number), [shown(part) for part in element])
+        elif is_flat(value):
+            yield cells(str(number), [shown(element)])
         else:
             yield cells(str(number), [f"{len(element):,}", shown(element)])
 

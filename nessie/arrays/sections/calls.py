@@ -9,7 +9,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from nessie.api.errors import as_nessie_errors
 from nessie.api.options import check_bits
 from nessie.api.program import Program
 from nessie.arrays import nodes, values
@@ -20,7 +19,7 @@ from nessie.arrays.bodies.outside import NUMBERS, Seen, is_lazy, kind_of, see, s
 from nessie.arrays.bodies.trees import name, pattern, typed
 from nessie.arrays.checks import prepared
 from nessie.arrays.devices import HOST, device_of, left_on, target_of
-from nessie.arrays.errors import told
+from nessie.arrays.errors import at_call, told
 from nessie.arrays.operations import Offset, offsets_of
 from nessie.arrays.running import program_of
 from nessie.arrays.sections.empties import by_python, forgets_lengths
@@ -59,7 +58,7 @@ class HostSection:
 
     def __call__(self, *arguments: Any, target: str | None = None, **named: Any) -> Any:
         bound = self.signature.bind(*arguments, **named)     # raises Python's own error
-        with as_nessie_errors():
+        with at_call():
             seen, arguments = self.given(bound)
             given = [argument if isinstance(argument, NUMBERS) else asarray(argument).evaluate()
                      for argument in arguments]
@@ -127,7 +126,7 @@ def host_section(function: Callable[..., Any] | None = None, *, float: Width = 6
     64, as in `@host_section(float=32)`."""
     if function is None:
         return lambda function: host_section(function, float=float)
-    with as_nessie_errors():
+    with at_call():
         check_bits("float", float)
         see(function)
     return HostSection(function, float)
