@@ -271,7 +271,7 @@ SUBCOMMANDS = {
     "bench": Subcommand("FILE", "time the examples in comments of a program, or named inputs, or a call: the median of "
                         "rounds in which the inputs take turns, with an interval of confidence; and compare with times "
                         "before",
-                        "[-e ENTRY ARG... | --input NAME=EXPR]... [--save PATH] [--against PATH]",
+                        "[-e ENTRY ARG... | --input NAME=EXPR] [--save PATH] [--against PATH]",
                         ("nessie bench program.nesl --save before.json",
                          "nessie bench program.nesl --against before.json",
                          "nessie bench program.nesl --against older.nesl",
