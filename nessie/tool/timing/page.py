@@ -41,10 +41,9 @@ def profile_page(options: argparse.Namespace) -> int:
         source = read_source(needed(options, "FILE"))
         define_all(session, source)
     (case,) = cases_of(session, source, options)
+    ready, title = compiled(session, case), case.name
     kernels = kernels_of(session, case)
-    title = case.name
     if session.target.name in TIMED:
-        ready = compiled(session, case)
         ((times,),) = sample([[partial(run, ready)]], SECONDS)
         blocks = in_blocks(times.seconds)
         title += f"\na run takes {time_text(median(blocks))} ({interval_text(interval(blocks))} at 95 %)"
