@@ -91,7 +91,7 @@ class Gpu(Launches):
         self.interrupt_word = word.data                  # which is quicker to look at
         self.unread = False             # kernels that may record a failure have been launched since then
         self.clean = False              # the board is as a run begins with it, without a failure, as far as it is read
-        self.kernel_seconds = 0.0       # of the functions of the launch that is at work
+        self.kernel_seconds = 0.0       # of the functions of the launch that is at work, if somebody counts
         self.lasts: list[tuple[Array, int]] = []        # whose last elements stand in cells, which nobody has read
         self.memory = DeviceMemory(driver, limit)
         self.set_board(Board(self.memory, len(ERROR_WORDS), max((plan.cells for plan in built.plans), default=0)))
@@ -106,6 +106,7 @@ class Gpu(Launches):
         self.synchronise()
         self.memory.limit = memory
         self.interrupt_word[0] = 0
+        self.kernel_seconds = 0.0
         self.lasts.clear()
         wanted = (NO_FAILURE, rounds, depth, 0, 0)
         if self.unread or not self.clean or wanted != self.board.begun:

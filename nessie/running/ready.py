@@ -23,11 +23,11 @@ class Ready:
     """`detailed`: its kernels are counted and timed, one by one, and its host level runs in Python."""
 
     def __init__(self, target: Target, built: Built, arguments: Sequence[Any], detailed: bool = False) -> None:
-        self.target, self.built, self.arguments, self.detailed = target, built, arguments, detailed
+        self.target, self.built, self.arguments = target, built, arguments
         self.memory, self.seed = target.memory(), target.world.seed
-        self.device = None if isinstance(built, ir.Program) else target.warm_device(built)
         self.stats = Stats(detailed=detailed)
-        if self.device is not None:
+        if not isinstance(built, ir.Program):
+            self.device, self.limits = target.warm_device(built), target.host_limits(built, self.memory)
             self.device.stats = self.stats
 
     @property
@@ -46,9 +46,8 @@ class Ready:
             limits = reference.EvaluationLimits(target.limits.depth, self.memory, target.limits.hints, target.held)
             return reference.execute(built, self.arguments, limits, self.stats, target.perform)
         from nessie.cudagen.host import host
-        assert self.device is not None
-        return host.execute(built.program, built.host, self.arguments, self.device,
-                            target.host_limits(built, self.memory), perform=target.perform)
+        return host.execute(built.program, built.host, self.arguments, self.device, self.limits,
+                            perform=target.perform)
 
     def kernels_of_run(self) -> dict[str, KernelStats]:
         """What each kernel did in one more run, by name."""
