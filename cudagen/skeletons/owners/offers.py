@@ -30,7 +30,7 @@ from nessie.cudagen.skeletons.cuda.blocks import BLOCK, BLOCKS, ENDED, MOST_BLOC
 from nessie.cudagen.skeletons.kernel import CELLS, input_of
 from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Room, Slot
 from nessie.cudagen.skeletons.owners.rounds import Held, Needs, Rounds
-from nessie.cudagen.skeletons.owners.teams import Team, meet
+from nessie.cudagen.skeletons.owners.teams import Team
 from nessie.cudagen.skeletons.owners.walk import ABOUT, bounds_of
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
@@ -112,10 +112,7 @@ class Offer:
             rounds.if_fine(lambda: self.leave(results, start))
         code.add(loops.If(loops.Name(rounds.fine), tuple(inside)))
         gave = loops.Atomic("exchange", code.array(GAVE, "int", writable=True), integer(0), integer(1))
-        code.add(loops.If(op("not", loops.Name(rounds.fine)), self.team.first([gave])))
-        if rounds.flags:
-            code.note("the flags are set back for the next row, which lanes take where their own elements are")
-            meet(code, self.team)
+        rounds.end(gave)
 
     def argument(self, item: Item, found: tuple[ir.Param, ...], start: loops.Exp, length: loops.Exp,
                  slots: list[Slot]) -> Iterator[Held]:

@@ -6,7 +6,8 @@
     giving up       where a check fails, an array has no room, or the rounds are too many: nothing more is done
 
 What is behind a statement that may give up stands under a condition. A lane that finds a check failing says so in a
-flag. There are two, which are used in turn: so a lane that is a kernel ahead of others says nothing to them yet.
+flag; then the lanes meet and look at it. Three flags are used in turn, since others may look at the one before while a
+lane is at the next: of the third the first lane sets it back. So all flags are as they were when the next row comes.
 """
 from __future__ import annotations
 
@@ -38,6 +39,7 @@ from nessie.lambda_cu.rename import all_names
 from nessie.lambda_cu.scope import atom_names, soac_expressions, soac_names, used_names
 
 ROUNDS = 1 << 14                # of an activation; more are left to the host, which asks for its limits in each
+FLAGS = 3                       # of an owner
 FALSE, TRUE = loops.Const(False, "bool"), loops.Const(True, "bool")
 Held = Value | Slot
 
@@ -69,7 +71,7 @@ class Rounds:
     what is being written, block by block of the function; `around`: the slots that are wanted behind its call;
     `bounded`: what is known to have room; `depth`: of calls; `needs`: what is known to be needed; `found`: what is.
     Since the lanes have met they have looked in the slots `read` for what others have left, so that nobody writes
-    there, and have left their own in those `written`."""
+    there, and have left their own in those `written`. `apart`: may they give up before they have met then?"""
 
     def __init__(self, code: LocalCode, team: Team, tables: Tables, program: ir.Program, by: maps.Mapping,
                  called: str, needs: Needs) -> None:
@@ -86,12 +88,16 @@ class Rounds:
         if needs.flags and team.lanes > 1:
             self.turn = code.var("turn", "int", integer(0))
             self.flags = code.fresh("gives_up")
+            code.statements += team.first([loops.Store(self.flags, self.flag(integer(at)), integer(0))
+                                           for at in range(FLAGS)])
+            meet(code, team)
         self.later: list[set[str]] = []
         self.around: list[Slot] = []
         self.bounded: set[loops.Exp] = set()
         self.read: list[Slot] = []
         self.written: list[Slot] = []
         self.depth = 0
+        self.apart = False
 
     # Giving up ------------------------------------------------------------------------------
 
@@ -101,28 +107,43 @@ class Rounds:
         code.add(loops.Set(self.fine, fits))
         code.add(loops.Set(self.left, integer(ROUNDS)))
         code.add(loops.Set("failed", integer(NO_FAILURE)))
-        if self.flags:
-            code.statements += self.team.first([loops.Store(self.flags, self.flag(integer(at)), integer(0))
-                                                for at in range(2)])
 
     def flag(self, turn: loops.Exp) -> loops.Exp:
-        return op("+", op("*", self.code.own, integer(2)), turn)
+        return op("+", op("*", self.code.own, integer(FLAGS)), turn)
 
     def shared_memory(self) -> tuple[loops.Shared, ...]:
-        own = [loops.Shared(self.flags, "int", 2 * self.code.room.owners)] if self.flags else []
+        own = [loops.Shared(self.flags, "int", FLAGS * self.code.room.owners)] if self.flags else []
         return (*self.code.shared_memory(), *own)
 
     def look_at_checks(self, together: bool) -> None:
         """Give up if a check of this lane has failed, or of any that come together here."""
         code, failed = self.code, op("<", loops.Name("failed"), integer(NO_FAILURE))
         if not together or self.team.lanes == 1:
-            code.add(loops.Set(self.fine, op("not", failed)))
+            self.unless(op("not", failed))
             return
         turn, self.found.flags = loops.Name(self.turn), True
-        code.add(loops.If(failed, (loops.Store(self.flags, self.flag(turn), integer(1)),)))
+        code.add(loops.If(failed, (loops.Atomic("exchange", self.flags, self.flag(turn), integer(1)),)))
         self.meet()
         code.add(loops.Set(self.fine, op("==", loops.Load(self.flags, self.flag(turn)), integer(0))))
-        code.add(loops.Set(self.turn, op("-", integer(1), turn)))
+        before = op("select", op("<", integer(0), turn), op("-", turn, integer(1)), integer(FLAGS - 1))
+        code.statements += self.team.first([loops.Store(self.flags, self.flag(before), integer(0))])
+        code.add(loops.Set(self.turn, op("select", op("<", turn, integer(FLAGS - 1)), op("+", turn, integer(1)),
+                                         integer(0))))
+
+    def unless(self, holds: loops.Exp) -> None:
+        """Give up, unless this holds for all lanes."""
+        self.apart |= bool(self.read)
+        self.code.add(loops.Set(self.fine, holds))
+
+    def end(self, gave: loops.Stmt) -> None:
+        """Say it if the owner has given up. Lanes may still look at the elements of this row then."""
+        code = self.code
+        with code.block() as told:
+            code.statements += self.team.first([gave])
+            if self.apart:
+                code.note("lanes may look at each other's elements still")
+                self.meet()
+        code.add(loops.If(op("not", loops.Name(self.fine)), tuple(told)))
 
     # Meeting --------------------------------------------------------------------------------
 
@@ -160,7 +181,7 @@ class Rounds:
             self.later.append(behind.union(*map(mentioned, rest)))
             size = self.unbounded(statement)
             if size is not None:
-                code.add(loops.Set(self.fine, op("<=", size, integer(code.room.each))))
+                self.unless(op("<=", size, integer(code.room.each)))
                 self.later.pop()
                 bounded, self.bounded = self.bounded, self.bounded | {size}
                 self.if_fine(partial(self.steps, statements[at:], behind, done))
@@ -426,7 +447,7 @@ class Body:
             self.rounds.bind(params, values)
             code.add(loops.Set(self.again, FALSE))
             code.add(loops.Set(self.rounds.left, op("-", left, integer(1))))
-            code.add(loops.Set(self.rounds.fine, op("<", integer(0), left)))
+            code.add(loops.Set(self.rounds.fine, op("<=", integer(0), left)))
             self.rounds.if_fine(lambda: self.block(self.function.body))
         code.add(loops.While(op("and", loops.Name(self.again), loops.Name(self.rounds.fine)), tuple(body)))
 

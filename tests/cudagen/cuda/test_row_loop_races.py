@@ -20,7 +20,7 @@ from nessie.schedule.wishes.wishes import LEVEL, Wish
 
 pytestmark = pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
 
-LENGTHS = [3, 0, 0, 40, 40, 1, 0, 33, 9, 17, 8, 0, 0, 5, 2100, 2100, *[13] * 14, 2100, 2100, 60, 0, 260, 0, 2100, 2,
+LENGTHS = [40, 40, 3, 0, 0, 1, 0, 33, 9, 17, 8, 0, 0, 5, 2100, 2100, *[13] * 46, 2100, 2100, 60, 0, 260, 0, 2100, 2,
            2100, 2100, 2100]          # each block has rows too long for it, in the first warp and in others
 FUNCTIONS = {
     "neighbours": "if k == 0 then xs else F({x + xs[#xs - 1 - i] : x in xs; i in [0:#xs]}, k - 1)",
@@ -28,10 +28,13 @@ FUNCTIONS = {
     "scans": "if k == 0 then xs else F({x + rem(y, 9) : x in xs; y in plus_scan(xs)}, k - 1)",
     "elements": "if k == 0 or #xs == 0 then xs else F({x + xs[0] : x in xs}, if xs[#xs - 1] == 99 then 0 else k - 1)",
     "checks": "if k == 0 then xs else F({xs[#xs - 1 - i] + 60 / x : x in xs; i in [0:#xs]}, k - 1)",
+    "alone": "if k == 0 then xs else F({60 / (x - 4) : x in xs}, k - 1)",
+    "scalars": "let s = 60 / rem((if #xs > 0 then xs[#xs - 1] else 1), 2) "
+               "in if k < 1 then xs else F({x + rem(s, 7) : x in xs}, k - 2)",
 }
 LEVELS = ("block", "warp", "sub4")
 CASES = [(level, name) for level in LEVELS for name in FUNCTIONS]
-SAMPLED = [pytest.param(*case, marks=() if case in (("sub4", "neighbours"), ("block", "checks"))
+SAMPLED = [pytest.param(*case, marks=() if case in (("sub4", "neighbours"), ("block", "alone"), ("warp", "scalars"))
                         else pytest.mark.sampled(quick=0, ci=4)) for case in CASES]
 SEEDS = (1, 2)
 
