@@ -4,6 +4,8 @@
     teams           what the lanes of an owner do together
     row_order       ORDER of a row
     offers          loops over rows, which owners go through
-    rounds          the rounds of such a loop
+    rounds          the rounds of such a loop: its statements, and the functions that it calls
+    row_kernels     its kernels, each walked by all lanes
+    lanes           when the lanes meet meanwhile, and when they give up
     local           the rows meanwhile, in shared memory
 """

@@ -33,6 +33,9 @@ class Slot:
     number: loops.Exp
 
 
+Held = Value | Slot
+
+
 @dataclass(frozen=True)
 class Room:
     """What a block has in shared memory: `elements` in each slot, which its owners share; `owners` of them."""
@@ -131,3 +134,15 @@ class LocalCode(Code):
     def bytes_each(self) -> int:
         """What an element of all slots takes."""
         return sum([DTYPES[base].itemsize * many for base, many in self.many.items()])
+
+
+def number_of(held: Held) -> loops.Exp:
+    """The value, or the number of the slot."""
+    return held.number if isinstance(held, Slot) else held.exp
+
+
+def held_in(variable: str, param: ir.Param) -> Held:
+    """What the variable says, of the parameter's type."""
+    if isinstance(param.type, ir.Array):
+        return Slot(wide(param.type.base), loops.Name(variable))
+    return Value(loops.Name(variable), param.type)

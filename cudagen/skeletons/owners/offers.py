@@ -28,8 +28,9 @@ from nessie.cudagen.loops.plan import (
 from nessie.cudagen.skeletons.counted import count_of
 from nessie.cudagen.skeletons.cuda.blocks import BLOCK, BLOCKS, ENDED, MOST_BLOCKS, THREAD, first_thread, unless_stopped
 from nessie.cudagen.skeletons.kernel import CELLS, input_of
-from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Room, Slot
-from nessie.cudagen.skeletons.owners.rounds import Held, Needs, Rounds
+from nessie.cudagen.skeletons.owners.lanes import Needs
+from nessie.cudagen.skeletons.owners.local import Declined, Held, LocalCode, Room, Slot
+from nessie.cudagen.skeletons.owners.rounds import Rounds
 from nessie.cudagen.skeletons.owners.teams import Team
 from nessie.cudagen.skeletons.owners.walk import ABOUT, bounds_of
 from nessie.lambda_cu import nodes as ir

@@ -1,175 +1,41 @@
 """A loop of the host over rows (lambda_cu.offers.rounds), which the lanes of one owner go through together.
 
     scalars         each lane computes them, all the same
-    kernels         walked like a segment (skeletons.owners.walk), on rows in shared memory (local); then the lanes meet
+    kernels         walked by all lanes (row_kernels)
     calls           become part of the function; one by itself, as the last step, is another round
-    giving up       where a check fails, an array has no room, or the rounds are too many: nothing more is done
-
-What is behind a statement that may give up stands under a condition. A lane that finds a check failing says so in a
-flag; then the lanes meet and look at it. Three flags are used in turn, since others may look at the one before while a
-lane is at the next: of the third the first lane sets it back. So all flags are as they were when the next row comes.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
-from nessie.base.names import Names
-from nessie.base.records import dataclass
-from nessie.base.source import IllFormed
-from nessie.base.widths import wide
-from nessie.cudagen.host.device import NO_FAILURE
 from nessie.cudagen.kernels.code import Value, identifier, integer, op, zero
-from nessie.cudagen.kernels.thunks import Tables, apply, evaluate
-from nessie.cudagen.kernels.walk import walk_at
+from nessie.cudagen.kernels.thunks import Tables, evaluate
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.skeletons.elements import states_of
-from nessie.cudagen.skeletons.kernel import Kernel
-from nessie.cudagen.skeletons.owners.local import Declined, LocalCode, Slot
-from nessie.cudagen.skeletons.owners.teams import Team, meet
-from nessie.cudagen.skeletons.owners.walk import Segment, places_of
+from nessie.cudagen.skeletons.owners.lanes import TRUE, Needs
+from nessie.cudagen.skeletons.owners.local import Declined, Held, LocalCode, held_in, number_of
+from nessie.cudagen.skeletons.owners.row_kernels import RowKernels
+from nessie.cudagen.skeletons.owners.teams import Team
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings import owners
-from nessie.lambda_cu.mappings.own_row import indices
 from nessie.lambda_cu.offers.rounds import Known, Same, ends_of, last_branch, tail_call, why_no_loop
-from nessie.lambda_cu.parts import BLOCKS, INDEX_THUNKS, subexpressions
-from nessie.lambda_cu.rename import all_names
-from nessie.lambda_cu.scope import atom_names, soac_expressions, soac_names, used_names
+from nessie.lambda_cu.parts import BLOCKS, subexpressions
+from nessie.lambda_cu.scope import atom_names, used_names
 
-ROUNDS = 1 << 14                # of an activation; more are left to the host, which asks for its limits in each
-FLAGS = 3                       # of an owner
-FALSE, TRUE = loops.Const(False, "bool"), loops.Const(True, "bool")
-Held = Value | Slot
+FALSE = loops.Const(False, "bool")
 
 
-@dataclass
-class Needs:
-    """What lanes need: flags, since checks may fail; meetings, since they read what others have left."""
-    flags: bool = True
-    meetings: bool = True
-
-
-class Row(Segment):
-    """Writes a kernel's walk of one row, from 0 on: sums are of the lanes, and nowhere else."""
-
-    def __init__(self, kernel: Kernel, found: owners.Owned, code: LocalCode, team: Team, size: loops.Exp) -> None:
-        super().__init__(kernel, found, code, team, integer(0), (integer(0), size))
-
-    def walk(self) -> None:
-        self.sweep.divide(self.segment)
-        for number in range(self.found.many):
-            self.elements(number)
-
-    def store(self, step: object) -> None:
-        pass
-
-
-class Rounds:
-    """Writes the loop. `fine`: a variable that says that nobody has given up; `later`: the names that are used behind
-    what is being written, block by block of the function; `around`: the slots that are wanted behind its call;
-    `bounded`: what is known to have room; `depth`: of calls; `needs`: what is known to be needed; `found`: what is.
-    Since the lanes have met they have looked in the slots `read` for what others have left, so that nobody writes
-    there, and have left their own in those `written`. `apart`: may they give up before they have met then?"""
+class Rounds(RowKernels):
+    """Writes the loop. `depth`: of calls; `same`: what stays the same in all rounds."""
 
     def __init__(self, code: LocalCode, team: Team, tables: Tables, program: ir.Program, by: maps.Mapping,
                  called: str, needs: Needs) -> None:
-        self.code, self.team, self.tables, self.program, self.by = code, team, tables, program, by
-        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        super().__init__(code, team, tables, program, by, needs)
         self.functions = {function.name: function for function in program.functions}
         if why := why_no_loop(self.functions, self.kernels, called):
             raise Declined(why)
         self.same = Same(self.functions, called)
-        self.fine = code.var("fine", "bool", TRUE)
-        self.left = code.var("left", "int", integer(ROUNDS))
-        self.turn, self.flags = "", ""
-        self.needs, self.found = needs, Needs(False, False)
-        if needs.flags and team.lanes > 1:
-            self.turn = code.var("turn", "int", integer(0))
-            self.flags = code.fresh("gives_up")
-            code.statements += team.first([loops.Store(self.flags, self.flag(integer(at)), integer(0))
-                                           for at in range(FLAGS)])
-            meet(code, team)
-        self.later: list[set[str]] = []
-        self.around: list[Slot] = []
-        self.bounded: set[loops.Exp] = set()
-        self.read: list[Slot] = []
-        self.written: list[Slot] = []
         self.depth = 0
-        self.apart = False
-
-    # Giving up ------------------------------------------------------------------------------
-
-    def begin(self, fits: loops.Exp) -> None:
-        """A row comes next: nobody has given up, if it has room."""
-        code = self.code
-        code.add(loops.Set(self.fine, fits))
-        code.add(loops.Set(self.left, integer(ROUNDS)))
-        code.add(loops.Set("failed", integer(NO_FAILURE)))
-
-    def flag(self, turn: loops.Exp) -> loops.Exp:
-        return op("+", op("*", self.code.own, integer(FLAGS)), turn)
-
-    def shared_memory(self) -> tuple[loops.Shared, ...]:
-        own = [loops.Shared(self.flags, "int", FLAGS * self.code.room.owners)] if self.flags else []
-        return (*self.code.shared_memory(), *own)
-
-    def look_at_checks(self, together: bool) -> None:
-        """Give up if a check of this lane has failed, or of any that come together here."""
-        code, failed = self.code, op("<", loops.Name("failed"), integer(NO_FAILURE))
-        if not together or self.team.lanes == 1:
-            self.unless(op("not", failed))
-            return
-        turn, self.found.flags = loops.Name(self.turn), True
-        code.add(loops.If(failed, (loops.Atomic("exchange", self.flags, self.flag(turn), integer(1)),)))
-        self.meet()
-        code.add(loops.Set(self.fine, op("==", loops.Load(self.flags, self.flag(turn)), integer(0))))
-        before = op("select", op("<", integer(0), turn), op("-", turn, integer(1)), integer(FLAGS - 1))
-        code.statements += self.team.first([loops.Store(self.flags, self.flag(before), integer(0))])
-        code.add(loops.Set(self.turn, op("select", op("<", turn, integer(FLAGS - 1)), op("+", turn, integer(1)),
-                                         integer(0))))
-
-    def unless(self, holds: loops.Exp) -> None:
-        """Give up, unless this holds for all lanes."""
-        self.apart |= bool(self.read)
-        self.code.add(loops.Set(self.fine, holds))
-
-    def end(self, gave: loops.Stmt) -> None:
-        """Say it if the owner has given up. Lanes may still look at the elements of this row then."""
-        code = self.code
-        with code.block() as told:
-            code.statements += self.team.first([gave])
-            if self.apart:
-                code.note("lanes may look at each other's elements still")
-                self.meet()
-        code.add(loops.If(op("not", loops.Name(self.fine)), tuple(told)))
-
-    # Meeting --------------------------------------------------------------------------------
-
-    def meet(self) -> None:
-        meet(self.code, self.team)
-        self.read, self.written = [], []
-
-    def meet_for_rows(self) -> None:
-        """Meet, since lanes read what others have left, if any do."""
-        if self.needs.meetings:
-            self.meet()
-        self.read, self.written = [], []
-
-    def settle(self) -> None:
-        """Meet where nobody knows what lanes have done: at the end of a block, and before a loop."""
-        if self.read or self.written:
-            self.meet_for_rows()
-
-    def look_elsewhere(self, arrays: Iterable[str]) -> None:
-        """Lanes read elements of these arrays that may be others'."""
-        slots = [self.code.slots[array] for array in arrays if array in self.code.slots]
-        self.found.meetings |= bool(slots)
-        if any([slot in self.written for slot in slots]):
-            self.code.note("lanes read what others have left")
-            self.meet_for_rows()
-        self.read += slots
 
     # Statements -----------------------------------------------------------------------------
 
@@ -193,12 +59,6 @@ class Rounds:
                 self.if_fine(partial(self.steps, rest, behind, done))
                 return
         done()
-
-    def if_fine(self, write: Callable[[], None]) -> None:
-        with self.code.block() as inside:
-            write()
-        if inside:
-            self.code.add(loops.If(loops.Name(self.fine), tuple(inside)))
 
     def statement(self, statement: ir.Statement) -> bool:
         """Write the statement. May it give up?"""
@@ -235,12 +95,6 @@ class Rounds:
             self.look_at_checks(together=False)
         return fails
 
-    def decline(self, expressions: Iterable[ir.Exp]) -> None:
-        called = [self.tables.scalar_functions[part.function] for exp in expressions for part in subexpressions(exp)
-                  if isinstance(part, ir.CallScalar)]
-        if any([function.polls or function.nests for function in called]):
-            raise Declined("it calls a function that loops or recurs at each element")
-
     def either(self, results: tuple[ir.Param, ...], blocks: tuple[ir.Block, ...], condition: ir.Atom | None) -> None:
         """One of the blocks, and its results."""
         code, chosen = self.code, self.variables(results)
@@ -253,47 +107,14 @@ class Rounds:
             code.add(loops.If(self.scalar(condition), *written))
         self.bind(results, [held_in(variable, result) for variable, result in zip(chosen, results, strict=True)])
 
-    def alternatives(self, writes: Iterable[Callable[[], None]]) -> list[tuple[loops.Stmt, ...]]:
-        """What each of these writes, from where lanes are now: one of them is done."""
-        before, written = (self.read, self.written), []
-        for write in writes:
-            self.read, self.written = map(list, before)
-            with self.code.block() as inside:
-                write()
-            written.append(tuple(inside))
-        return written
-
     def become(self, variables: Sequence[str], block: ir.Block) -> None:
         for variable, atom in zip(variables, block.results, strict=True):
             self.code.add(loops.Set(variable, number_of(self.atom(atom))))
         self.settle()
 
-    # Names ----------------------------------------------------------------------------------
-
     def variables(self, results: tuple[ir.Param, ...]) -> list[str]:
         return [self.code.var(identifier(r.name), type_, zero(type_)) for r in results
                 for type_ in ["int" if isinstance(r.type, ir.Array) else r.type]]
-
-    def atom(self, atom: ir.Atom) -> Held:
-        if isinstance(atom, ir.Const):
-            return Value(loops.Const(atom.value, atom.type), atom.type)
-        return self.code.slots.get(atom.name) or self.code.values[atom.name]
-
-    def scalar(self, atom: ir.Atom) -> loops.Exp:
-        return number_of(self.atom(atom))
-
-    def bind(self, params: Iterable[ir.Param], values: Iterable[Held]) -> None:
-        for param, value in zip(params, values, strict=True):
-            if isinstance(value, Slot):
-                assert isinstance(param.type, ir.Array)
-                self.code.slots[param.name], self.code.arrays[param.name] = value, param.type
-            else:
-                self.code.values[param.name] = value
-
-    def wanted(self, *names: str) -> list[Slot]:
-        """The slots with arrays that are used behind what is being written, or have these names."""
-        used = {*names}.union(*self.later)
-        return [*self.around, *self.read, *[slot for name, slot in self.code.slots.items() if name in used]]
 
     # Functions ------------------------------------------------------------------------------
 
@@ -311,106 +132,6 @@ class Rounds:
         self.depth -= 1
         self.later, self.around = held
         return [value or held_in(found[at], function.results[at]) for at, value in enumerate(given)]
-
-    # Kernels --------------------------------------------------------------------------------
-
-    def unbounded(self, statement: ir.Statement) -> loops.Exp | None:
-        """The number of elements that the kernel walks, if they may have no room."""
-        if not isinstance(statement, ir.Run):
-            return None
-        kernel = self.kernels[statement.kernel]
-        sizes = {bind.soac.space.size for bind in kernel.binds
-                 if not isinstance(bind.soac, ir.Once) and isinstance(bind.soac.space, ir.Flat)}
-        for param, atom in zip(kernel.params, statement.arguments, strict=True):
-            if param.name in sizes:
-                sizes.remove(param.name)
-                size = self.scalar(atom)
-                known = isinstance(size, loops.Const) and int(size.value) <= self.code.room.each
-                if not known and size not in self.bounded:
-                    return size
-        return next((integer(size) for size in sizes
-                     if isinstance(size, int) and size > self.code.room.each
-                     and integer(size) not in self.bounded), None)
-
-    def run(self, statement: ir.Run) -> bool:
-        code, kernel = self.code, self.kernels[statement.kernel]
-        arguments = [self.atom(a) for a in statement.arguments]
-        wanted = self.wanted(*atom_names(statement.arguments))
-        for bind in kernel.binds:
-            self.decline(soac_expressions(bind.soac))
-        with code.names():
-            self.bind(kernel.params, arguments)
-            parked = self.kernel(kernel, wanted)
-            found = [code.slots.get(name) or code.values[name] for name in kernel.returns]
-        self.bind(statement.results, found)
-        fails, code.fails = code.fails, False
-        if fails:
-            self.look_at_checks(together=True)
-        elif parked:
-            code.note("the next sums go where these are, which all have read then")
-            self.meet()
-        return fails
-
-    def kernel(self, kernel: ir.Kernel, wanted: list[Slot]) -> bool:
-        """The kernel, where its parameters are known. Are sums in shared memory then?"""
-        elements = [bind for bind in kernel.binds if not isinstance(bind.soac, ir.Once)]
-        late = {name for bind in elements for name in bind.names}
-        once = [bind for bind in kernel.binds if isinstance(bind.soac, ir.Once)]
-        known = list(kernel.params)
-        for bind in once:
-            if late.isdisjoint(soac_names(bind.soac)):
-                known += self.once(bind)
-            else:
-                late.update(bind.names)
-        parked = self.elements(kernel, elements, known, wanted) if elements else False
-        for bind in once:
-            if not late.isdisjoint(bind.names):
-                self.once(bind)
-        return parked
-
-    def once(self, bind: ir.Bind) -> list[ir.Param]:
-        assert isinstance(bind.soac, ir.Once)
-        values = apply(self.code, self.tables, bind.soac.thunk, ())
-        found = [ir.Param(name, value.type) for name, value in zip(bind.names, values, strict=True)]
-        self.bind(found, [self.code.let(p.name, value) for p, value in zip(found, values, strict=True)])
-        return found
-
-    def elements(self, kernel: ir.Kernel, binds: list[ir.Bind], known: Sequence[ir.Param],
-                 wanted: list[Slot]) -> bool:
-        code = self.code
-        made = {name for bind in binds for name in bind.names}
-        try:
-            of_row = replace(kernel, params=tuple(known), binds=tuple(map(on_segment, binds)), by=self.by,
-                             returns=tuple([name for name in kernel.returns if name in made]))
-            found = owners.owned(of_row)
-            walk = walk_at(of_row, self.program, found.root, places_of(of_row, found), found.kept)
-        except IllFormed as error:
-            raise Declined(str(error)) from error
-        states = {name: state for name, state in states_of(walk).items() if name in {s.name for s in walk.steps}}
-        self.look_elsewhere(dict.fromkeys([index.array for bind in binds for thunk in INDEX_THUNKS.of(bind.soac)
-                                           for index in indices(thunk.body)
-                                           if not self.is_own(index.exp, thunk.params[-1])]))
-        new: list[Slot] = []
-        for step in walk.steps:
-            for name, base in zip(step.bind.names, walk.bases[step.name], strict=True):
-                if name in walk.stored and not isinstance(step.bind.soac, ir.Reduce):
-                    new.append(code.free_slot(base, [*wanted, *new]))
-                    code.slots[name], code.arrays[name] = new[-1], ir.Array(base, found.root.total)
-        code.left = frozenset(found.kept)
-        row = Row(Kernel(walk, self.tables, None, states), found, code, self.team, code.size(found.root.total))
-        row.walk()
-        for step in walk.steps:
-            if isinstance(step.bind.soac, ir.Reduce):
-                code.values.update({name: code.known[name, row.segment] for name in step.bind.names if name != "_"})
-        self.written += new
-        return row.parked
-
-    def is_own(self, index: ir.Exp, own: str) -> bool:
-        """Is it an element of the lane's own?"""
-        match index:
-            case ir.Op("+", (ir.Var(start), ir.Var(position))):
-                return position == own and self.code.values[start].exp == integer(0)
-        return index == ir.Var(own)
 
 
 class Body:
@@ -505,38 +226,9 @@ class Body:
         code.add(loops.Set(self.again, TRUE))
 
 
-def number_of(held: Held) -> loops.Exp:
-    """The value, or the number of the slot."""
-    return held.number if isinstance(held, Slot) else held.exp
-
-
-def held_in(variable: str, param: ir.Param) -> Held:
-    """What the variable says, of the parameter's type."""
-    if isinstance(param.type, ir.Array):
-        return Slot(wide(param.type.base), loops.Name(variable))
-    return Value(loops.Name(variable), param.type)
-
-
 def mentioned(statement: ir.Statement) -> set[str]:
     """The names that the statement uses, blocks in it included."""
     found = set(used_names(statement))
     for block in BLOCKS.of(statement):
         found |= {*atom_names(block.results)}.union(*map(mentioned, block.statements))
     return found
-
-
-def on_segment(bind: ir.Bind) -> ir.Bind:
-    """The binding over one segment instead of a flat space."""
-    match bind.soac:
-        case ir.Map(thunk, ir.Flat(size)):
-            return replace(bind, soac=ir.Map(segmented(thunk), ir.Uniform(1, size, size)))
-        case ir.Reduce(thunk, identity, operator, ir.Flat(size)):
-            return replace(bind, soac=ir.Reduce(segmented(thunk), identity, operator, ir.Uniform(1, size, size)))
-        case ir.Scan(thunk, identity, operator, ir.Flat(size), False):
-            return replace(bind, soac=ir.Scan(segmented(thunk), identity, operator, ir.Uniform(1, size, size)))
-    raise Declined(f"{', '.join(bind.names)} is of other operations than owners do")
-
-
-def segmented(thunk: ir.Thunk) -> ir.Thunk:
-    names = Names({*all_names(thunk.body), *thunk.params, *thunk.using})
-    return replace(thunk, params=(names.fresh("s"), names.fresh("j"), *thunk.params))
