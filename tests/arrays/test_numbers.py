@@ -1,6 +1,7 @@
 """Functions of numbers at their edges: between arrays they give what NumPy gives, in bodies what Python gives."""
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.arrays.bodies.numbers import folded
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 0.3, -0.3, 1.5, -1.5, 2.5, -2.5, 2.0, -3.0, 10.0, 27.0, 1000.0, 1e15 + 0.5,
           1e19, -1e19, 1e200, -1e200, 1e308, 5e-324, 1e-200, math.inf, -math.inf, math.nan]
@@ -109,3 +111,33 @@ def test_equal_and_close_arrays() -> None:
         with np.errstate(all="ignore"):
             assert np.array_equal(np.isclose(nessie.array(x), y).to_numpy(), np.isclose(x, y))
     assert np.allclose(a, b) is True and np.allclose(a, b, rtol=0, atol=1e-12) is False
+
+
+LITERALS = ["10**15", "-7 // 2 % 4", "(5 ^ 3) + (~2 << 3) - (77 >> 2 & 9 | 4)", "-2**63", "(-2)**63",
+            "2**62 + (2**62 - 1)", "2**63 * 2 - 1 >> 1", "+3 * -4", "0**0", "1 - -2**63 // 2"]
+
+
+@pytest.mark.parametrize("text", LITERALS)
+def test_arithmetic_of_literal_ints_is_done_by_python(text: str) -> None:
+    assert folded(ast.parse(text, mode="eval").body) == eval(text)
+
+
+@nessie.host_section
+def with_powers(a, rounds):
+    for _ in range(rounds):
+        if a.sum() < 10**15:
+            a = a.map(lambda x: x + 10**15 // 3 - (1 << 40) % 7)
+    return a, -2**62 + 5 * 3
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_powers_of_literals_in_bodies_and_sections(target: str) -> None:
+    a, found = with_powers([1], 3, target=target)
+    assert a.tolist() == [1 + 3 * (10**15 // 3 - (1 << 40) % 7)] and found == 15 - 2**62
+
+
+@pytest.mark.parametrize("text", ["2**64", "2**63", "2**62 * 2", "2**-1", "1 // 0", "1 % 0", "1 << 64", "1 << -1",
+                                  "10**10**10", "3 / 2", "2.0 + 1", "True + 1", "x + 1", "1 @ 2", "9**63 - 9**63",
+                                  "not 1", "-x"])
+def test_arithmetic_that_is_left_to_the_run(text: str) -> None:
+    assert folded(ast.parse(text, mode="eval").body) is None

@@ -153,6 +153,8 @@ class Expressions:
                 true, false = self.where(test, env)
                 return self.one_of(node, lambda: self.truth(test, env), lambda: self.lazily(body, true),
                                    lambda: self.lazily(orelse, false))
+            case ast.BinOp() | ast.UnaryOp() if (folded := numbers.folded(node)) is not None:
+                return Made(number(folded), INT)
             case ast.BinOp(left, op, right):
                 return self.arithmetic(node, op, self.value(left, env), self.value(right, env))
             case ast.Subscript(inner, index):

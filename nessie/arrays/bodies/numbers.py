@@ -1,4 +1,4 @@
-"""Comparisons of numbers as Python has them: an int with a float, and the least and greatest of some.
+"""Numbers as Python has them: arithmetic of literal ints, comparisons of an int with a float, the least and greatest.
 
 Python does not round an int to compare it. A float that differs from the rounded int differs from the int in the same
 direction. Where they are equal, what the float has beyond the int's upper 32 bits is compared with the lower ones:
@@ -6,7 +6,9 @@ neither is rounded.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import operator
+from collections.abc import Callable, Sequence
 
 from nessie.arrays.bodies.kinds import INT
 from nessie.arrays.bodies.trees import Fresh, Made, binary, call, let, name, number
@@ -17,6 +19,41 @@ TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 EXACT = 2 ** 53             # up to which every int is a float
 MOST_INT = 2.0 ** 63
 LOWER = 2 ** 32 - 1
+INTS = range(-2 ** 63, 2 ** 63)
+NEAR, BITS = range(-2 ** 128, 2 ** 128), range(64)
+BY_BITS, DIVISIONS = (ast.Pow, ast.LShift, ast.RShift), (ast.FloorDiv, ast.Mod)
+OF_INTS: dict[type[ast.operator | ast.unaryop], Callable[..., int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+
+
+def folded(node: ast.expr) -> int | None:
+    """Return the int of 64 bits that an expression of literal ints gives in Python. None if it is no such expression,
+    or gives another value or an error: that is left to the run."""
+    found = exactly(node)
+    return found if found is not None and found in INTS else None
+
+
+def exactly(node: ast.expr) -> int | None:
+    """Return the int that an expression of literal ints gives, unless it is a long way beyond 64 bits."""
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op, operand):
+            terms, kind = [exactly(operand)], type(op)
+        case ast.BinOp(left, op, right):
+            terms, kind = [exactly(left), exactly(right)], type(op)
+        case _:
+            return None
+    known = [term for term in terms if term is not None]
+    if len(known) < len(terms) or kind not in OF_INTS:
+        return None
+    if (kind in BY_BITS and known[1] not in BITS) or (kind in DIVISIONS and known[1] == 0):
+        return None
+    found = OF_INTS[kind](*known)
+    return found if found in NEAR else None
 
 
 def compared(op: str, a: Made, b: Made, fresh: Fresh, span: Span) -> syntax.Exp:
