@@ -13,10 +13,10 @@ Numbers = np.ndarray[Any, Any]
 
 
 class Expressions:
-    """Makes expressions, step by step: pairs of an array and what NumPy has for it."""
+    """Makes expressions, step by step: pairs of an array, which lies on the device, and what NumPy has for it."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+    def __init__(self, seed: int, device: str) -> None:
+        self.rng, self.device = random.Random(seed), device
         self.made: list[tuple[Array, Numbers]] = []
         for _ in range(2):
             self.leaf()
@@ -31,9 +31,10 @@ class Expressions:
         if kind == 2:
             values = values > 0
         if kind == 3 and rank > 1:
-            self.made.append((new(shape, lambda i: i[0] * 3 - i[-1]), np.indices(shape)[0] * 3 - np.indices(shape)[-1]))
+            made = new(shape, lambda i: i[0] * 3 - i[-1], device=self.device)
+            self.made.append((made, np.indices(shape)[0] * 3 - np.indices(shape)[-1]))
         else:
-            self.made.append((array(values), values))
+            self.made.append((array(values, device=self.device), values))
 
     def pick(self, rank: int | None = None) -> tuple[Array, Numbers]:
         fitting = [pair for pair in self.made if rank is None or pair[1].ndim == rank]
@@ -90,7 +91,8 @@ class Expressions:
                 self.add(a.map(lambda v: v + 0).combine(total, lambda v, t: v + t), x + 0 + x.sum())
             case 13 if x.ndim == 1 and x.size:
                 table = a
-                self.add(array(np.arange(4)).map(lambda i: table[i % len(table)]), x[np.arange(4) % len(x)])
+                places = array(np.arange(4), device=self.device)
+                self.add(places.map(lambda i: table[i % len(table)]), x[np.arange(4) % len(x)])
             case _:
                 self.leaf()
 
@@ -98,9 +100,9 @@ class Expressions:
         self.made.append((made, np.asarray(expected)))
 
 
-def expression(seed: int) -> tuple[list[Array], list[Numbers]]:
-    """Return some results of at most 12 operations, and what they are."""
-    expressions = Expressions(seed)
+def expression(seed: int, device: str = "cpu") -> tuple[list[Array], list[Numbers]]:
+    """Return some results of at most 12 operations on arrays of the device, and what they are."""
+    expressions = Expressions(seed, device)
     for _ in range(expressions.rng.randint(1, 12)):
         expressions.step()
     chosen = expressions.made[-expressions.rng.randint(1, 2):]

@@ -1,4 +1,4 @@
-"""Random bodies give what Python gives, for each element."""
+"""Random bodies give what Python gives, for each element, on the CPU and on a device."""
 from __future__ import annotations
 
 import linecache
@@ -49,7 +49,8 @@ def test_a_random_body_gives_what_python_gives(seed: int) -> None:
             failed.append((x, y))
     good = [(x, y) for x, y in zip(XS, YS) if (x, y) not in failed]
     kinds = {type(e[0]) if isinstance(e, tuple) else type(e) for e in expected}
-    a, b = nessie.array([x for x, _ in good] or [1]), nessie.array([y for _, y in good] or [1.0])
+    device = "cudasim" if seed % 25 == 12 else "cpu"
+    a, b = nessie.array([x for x, _ in good] or [1], device), nessie.array([y for _, y in good] or [1.0], device)
     try:
         mapped = a.combine(b, body)
     except nessie.NessieError as error:
@@ -62,4 +63,4 @@ def test_a_random_body_gives_what_python_gives(seed: int) -> None:
     if failed:
         x, y = np.array([x for x, _ in failed]), np.array([y for _, y in failed])
         with pytest.raises(nessie.NessieError):
-            nessie.array(x).combine(nessie.array(y), body).evaluate()
+            nessie.array(x, device).combine(nessie.array(y, device), body).evaluate()
