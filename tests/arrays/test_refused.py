@@ -6,6 +6,7 @@ from paths import ROOT
 from refused_bodies import REFUSED, A
 
 import nessie
+from nessie.arrays.bodies import source
 
 GOLDEN = ROOT / "tests" / "arrays" / "refused.txt"
 
@@ -23,6 +24,17 @@ def test_what_is_refused_says_so(update_golden: bool, monkeypatch: pytest.Monkey
         GOLDEN.write_text(found, "utf-8")
     assert found == GOLDEN.read_text("utf-8")
     assert len(REFUSED) >= 40 and "Traceback" not in found and "internal error" not in found
+
+
+def test_places_are_the_same_where_python_tells_no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before Python 3.11."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(source, "instructions", lambda code: ())
+    source.written_code.cache_clear()
+    try:
+        assert "\n".join(map(told, REFUSED)) == GOLDEN.read_text("utf-8")
+    finally:
+        source.written_code.cache_clear()
 
 
 def test_arrays_survive() -> None:

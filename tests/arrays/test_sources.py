@@ -96,6 +96,28 @@ ON_ONE_LINE = """
 def lambdas(k):
     return lambda x: x + 1, lambda x: x + 2, lambda x: x * k, lambda x: [y + 1 for y in x], lambda x: [y + 2 for y in x]
 """
+WITHIN = "lambda: a.map(lambda *x: 1)\nlambda: (lambda: 2)\ndef added(a):\n    b = a + [1, 2]\n    return b\n"
+
+
+def test_lambdas_within_lambdas_where_python_tells_no_columns() -> None:
+    trees = [tree for tree in source.functions_of(WITHIN) if isinstance(tree, ast.Lambda)]
+    codes = [code for code in source.codes_of(WITHIN) if code.co_name == "<lambda>"]
+    found = []
+    for code in codes:
+        alike = [tree for tree in trees if source.is_of(tree, code, "<lambda>")]
+        (one,) = [tree for tree in alike if len(alike) == 1 or source.code_of(tree, WITHIN) == code]
+        found.append(one)
+    assert len(set(found)) == len(trees) == 4
+
+
+def test_a_line_is_told_where_python_tells_no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "instructions", lambda code: ())
+    kept_by_name(monkeypatch, WITHIN, "<within>")
+    names = typed(WITHIN, "<within>")
+    with pytest.raises(nessie.NessieError, match="of one shape") as failed:
+        names["added"](names["a"])
+    span = failed.value.span
+    assert span is not None and span.source.text[span.start:span.end] == "b = a + [1, 2]"
 
 
 def test_lambdas_on_one_line_where_python_tells_no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +126,7 @@ def test_lambdas_on_one_line_where_python_tells_no_columns(monkeypatch: pytest.M
     found = [function.__code__ for function in typed(ON_ONE_LINE, "<lambdas>")["lambdas"](3)]
     trees = [tree for tree in source.functions_of(ON_ONE_LINE) if isinstance(tree, ast.Lambda)]
     for k, code in enumerate(found):
-        assert [tree for tree in trees if source.is_alone(tree, trees, ON_ONE_LINE, code)] == [trees[k]]
+        assert [tree for tree in trees if source.code_of(tree, ON_ONE_LINE) == code] == [trees[k]]
 
 
 def test_an_operator_whose_caller_has_no_text() -> None:

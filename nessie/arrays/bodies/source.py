@@ -1,7 +1,7 @@
 """The syntax tree of a Python function, and the places of its parts.
 
 A function is found by the file and the line that its code names. Several lambdas on one line are told apart by the
-columns of their instructions, which Python has from 3.11 on; before, by what the file compiles to without the others.
+columns of their instructions, which Python has from 3.11 on; before, by what each of them compiles to.
 """
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import linecache
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from itertools import accumulate, islice
 from types import CodeType, FunctionType
 
@@ -18,6 +19,8 @@ from nessie.base.source import NessieError, Source, Span
 from nessie.base.system.forking import cached_property
 
 Function = ast.FunctionDef | ast.Lambda
+MARK = "<the body of a lambda>"
+MORE = CO_VARARGS | CO_VARKEYWORDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +126,8 @@ def written_code(code: CodeType, file: str, name: str) -> Written:
     text = "".join(lines)
     found = [tree for tree in functions_of(text) if is_of(tree, code, name)]
     if len(found) > 1:
-        found = [tree for tree in found if (holds_all(tree, code) if hasattr(code, "co_positions") else
-                                            is_alone(tree, found, text, code))] or found
+        found = [tree for tree in found if (holds_all(tree, code) if any(instructions(code)) else
+                                            code_of(tree, text) == code)] or found
         found = found[:1] if len({ast.dump(tree) for tree in found}) == 1 else found
     if not found and file.startswith("<"):          # another text of this name is known
         raise without_text(file, name)
@@ -154,18 +157,36 @@ def lines_of(code: CodeType) -> list[str]:
 def place_in(code: CodeType, instruction: int) -> Span | None:
     """Return where an instruction of the code is written; None if that is not known."""
     lines = lines_of(code)
-    places: Iterable[tuple[int | None, ...]] = getattr(code, "co_positions", tuple)()
-    found = next(islice(places, instruction // 2, None), None)
-    if found is None:               # Python before 3.11 knows lines
-        line = next((line for start, end, line in code.co_lines() if start <= instruction < end), None)
-        found = line, line, 0, None
-    first, last, column, end = found
-    if first is None or last is None or column is None or last > len(lines):
-        return None
     text, starts = "".join(lines), starts_of(lines)
-    end = len(lines[last - 1].rstrip().encode()) if end is None else end
+    found = next(islice(instructions(code), instruction // 2, None), None) or place_by_line(code, instruction, text)
+    if None in found or found[1] > len(lines):          # type: ignore[operator]
+        return None
+    first, last, column, end = found
     return Span(Source(shown_path(code.co_filename), text), place_of(text, starts, first, column),
                 place_of(text, starts, last, end))
+
+
+def instructions(code: CodeType) -> Iterable[tuple[int | None, ...]]:
+    """Return where the code's instructions are written: their lines, and the columns. Python before 3.11 has none."""
+    found: Iterable[tuple[int | None, ...]] = getattr(code, "co_positions", tuple)()
+    return found
+
+
+def place_by_line(code: CodeType, instruction: int, text: str) -> tuple[int | None, ...]:
+    """Return the place of an instruction of which only the line is known: the body of its lambda, if that is on the
+    line, or all of the line."""
+    line = next((line for start, end, line in code.co_lines() if start <= instruction < end), None)
+    lines = text.splitlines()
+    if line is None or line > len(lines):
+        return (None,)
+    found = [tree for tree in functions_of(text) if isinstance(tree, ast.Lambda) and is_of(tree, code, code.co_name)]
+    if len(found) > 1:
+        found = [tree for tree in found if code_of(tree, text) == code]
+    if len(found) == 1 and found[0].body.lineno == line:        # type: ignore[union-attr]
+        body = found[0].body
+        return body.lineno, body.end_lineno, body.col_offset, body.end_col_offset       # type: ignore[union-attr]
+    whole = lines[line - 1]
+    return line, line, len(whole) - len(whole.lstrip()), len(whole.rstrip().encode())
 
 
 def place_of(text: str, starts: Sequence[int], line: int, column: int) -> int:
@@ -222,8 +243,11 @@ def same_code(a: CodeType, b: CodeType) -> bool:
 
 def is_of(tree: Function, code: CodeType, name: str) -> bool:
     """May this be the tree of the code?"""
-    taken = [parameter.arg for parameter in (*tree.args.posonlyargs, *tree.args.args)]
-    if taken != list(code.co_varnames[:code.co_argcount]):
+    given = tree.args
+    more = [one for one in (given.vararg, given.kwarg) if one is not None]
+    taken = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *more)]
+    count = code.co_argcount + code.co_kwonlyargcount + (code.co_flags & MORE).bit_count()
+    if taken != list(code.co_varnames[:count]):
         return False
     if isinstance(tree, ast.Lambda):
         return name == "<lambda>" and tree.lineno <= code.co_firstlineno <= (tree.end_lineno or 0)
@@ -238,21 +262,21 @@ def holds_all(tree: Function, code: CodeType) -> bool:
     return start in places and all([start <= place < end for place in places])
 
 
-def is_alone(tree: Function, found: Sequence[Function], text: str, code: CodeType) -> bool:
-    """Is this the code of the tree, where Python does not tell the places of instructions? It is if the text has it
-    without all others that are found."""
-    others = {(one.lineno, one.col_offset) for one in found if one is not tree}
-
-    class Without(ast.NodeTransformer):
+def code_of(tree: Function, text: str) -> CodeType | None:
+    """Return the code of a lambda of the text, also where Python does not tell the places of instructions. It stands
+    among all codes where that of another lambda at this place would: all before it are as they were."""
+    class Marked(ast.NodeTransformer):
         def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-            other = (node.lineno, node.col_offset) in others
-            return ast.copy_location(ast.Name("other", ast.Load()), node) if other else self.generic_visit(node)
-    return code in all_codes(compile(Without().visit(ast.parse(text)), "", "exec", dont_inherit=True))
+            if (node.lineno, node.col_offset) != (tree.lineno, tree.col_offset):
+                return self.generic_visit(node)
+            return ast.copy_location(ast.Lambda(node.args, ast.copy_location(ast.Constant(MARK), node.body)), node)
+    marked = all_codes(compile(Marked().visit(ast.parse(text)), "", "exec", dont_inherit=True))
+    at = next((k for k, code in enumerate(marked) if MARK in code.co_consts), None)
+    return None if at is None else codes_of(text)[at]
 
 
 def positions(code: CodeType) -> Iterator[tuple[int, int]]:
     """Yield where the code's instructions begin: lines and columns."""
-    found: Iterable[tuple[int | None, ...]] = getattr(code, "co_positions", tuple)()
-    for line, _, column, _ in found:
+    for line, _, column, _ in instructions(code):
         if line is not None and column is not None:
             yield line, column
