@@ -6,8 +6,9 @@ Where types tell lengths (nessie.lengths), shapes count, too: then each call has
 
 A Plan knows what becomes of each argument, has the program on machines of native code (nessie.cudagen.native.calling),
 and knows how the result is read. It is made when the same kinds have come a few times, of calls that need no other
-thread, have no effects, and run on the CPU. Other arguments of such calls, as lists, are converted each time
-(nessie.api.values), and run on the same machines (Callers). What does not fit is left to nessie.api.calls.
+thread, have no effects, and run on the CPU. A short list of numbers is as good as the array of them. Other arguments of
+such calls, as lists of lists, are converted each time (nessie.api.values), and run on the same machines (Callers). What
+does not fit is left to nessie.api.calls.
 """
 from __future__ import annotations
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 PATIENCE = 20                   # calls of one kind before they get a plan
 MOST = 400                      # kinds that are known at once
 SIMPLE = (int, float, bool, str)
+SHORT = 1000                    # elements of a list that is tried as an array
+DTYPES_OF: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 Kinds = tuple[Any, ...]         # of arguments: a type, an array's dtype or (dimensions, dtype), of parts (type, kinds),
                                 # where lengths are told (shape, dtype)
@@ -75,6 +78,23 @@ def kinds_with_lengths(given: Sequence[Any]) -> Kinds | None:
             return None
         found.append(kind)
     return tuple(found)
+
+
+def without_lists(given: Sequence[Any]) -> Sequence[Any]:
+    """The arguments, of which short lists of numbers of one type are arrays; themselves, if any list is another."""
+    found: list[Any] = []
+    for value in given:
+        if type(value) is list:
+            types = set(map(type, value)) if len(value) <= SHORT else ()
+            dtype = DTYPES_OF.get(*types) if len(types) == 1 else None
+            if dtype is None:
+                return given
+            try:
+                value = np.array(value, dtype)
+            except OverflowError:
+                return given
+        found.append(value)
+    return found
 
 
 class Callers:

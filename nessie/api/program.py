@@ -16,7 +16,7 @@ from nessie.api.function import Function
 from nessie.api.lengths import in_form, vectors
 from nessie.api.options import Options, a_text, check_target
 from nessie.api.parameters import arranged
-from nessie.api.plans import kinds_of, kinds_with_lengths
+from nessie.api.plans import kinds_of, kinds_with_lengths, without_lists
 from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.results import Results
@@ -152,16 +152,21 @@ class Program:
         """What the function gives. `stay`: arrays of the result stay on the device, wherever the arguments lie."""
         target = check_target(target or self._options.target)
         tells = (asked is not None and tells_lengths(asked)) or self._session.declared(function) is not None
-        kinds = None if target != "cpu" or named else kinds_with_lengths(given) if tells else kinds_of(given)
+        kinds, plain = None, given
+        if target == "cpu" and not named:
+            kinds = kinds_with_lengths(given) if tells else kinds_of(given)
+            if kinds is None and not tells:
+                plain = without_lists(given)
+                kinds = kinds_of(plain)
         if kinds is None:
             return self._called(function, given, named, target, asked, Told(), stay)[0]
         key = function, asked, kinds
         plan = self._calls.plan_for(key)
-        names = None if plan is None else plan.names(given)
+        names = None if plan is None else plan.names(plain)
         if plan is None or names is None:
             plans, told = self._calls.plans, Told()
             result, arguments = self._called(function, given, named, target, asked, told, stay)
-            self._calls.called(plans, key, given, arguments, target, told if tells else None)
+            self._calls.called(plans, key, plain, arguments, target, told if tells else None)
             return result
         held = self._calls.call_again(plan, names, lambda: self._taken(function, given, asked=asked))
         if plan.result is not None:

@@ -186,6 +186,25 @@ def test_lists_run_on_the_same_machines(program: nessie.Program) -> None:
     assert program.at([1, 2], 0) == 1
 
 
+def test_short_lists_of_numbers_have_plans_as_arrays_have(program: nessie.Program) -> None:
+    assert often(program, "squares", [1, 2, 3]).tolist() == [1, 4, 9]
+    assert program.squares([1.5, 2.0]).tolist() == [2.25, 4.0] == often(program, "squares", [1.5, 2.0]).tolist()
+    assert often(program, "at", [True, False], 0) is True and program.at([7, 8], 1) == 8
+    mixed = [program.squares(given).tolist() for given in ([], [1, 2.5], [4], list(range(2000)))]
+    assert mixed == [[], [1.0, 6.25], [16], [x * x for x in range(2000)]]
+    assert program.totals([[1, 2], []]).tolist() == [3.0, 0.0]
+    given = [3, 4]
+    kept = often(program, "same", given)
+    given[0] = 0
+    assert kept.tolist() == [3, 4]
+    with pytest.raises(nessie.NessieError, match="64 bits"):
+        program.squares([2 ** 70])
+    with pytest.raises(nessie.NessieError, match="the elements of a list differ"):
+        program.squares([1, True])
+    with pytest.raises(nessie.NessieError, match="the index is 7, the length 2"):
+        program.at([1, 2], 7)
+
+
 def test_other_results(program: nessie.Program) -> None:
     assert often(program, "words", 5) == "n is 5"
     assert [row.tolist() for row in often(program, "rows", np.array([2, 0, 1]))] == [[0, 1], [], [0]]
