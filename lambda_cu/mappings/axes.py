@@ -10,9 +10,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from math import prod
 
+from nessie.base.ints import MAX_INT
 from nessie.base.records import dataclass
-from nessie.base.source import Source
+from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.tokens import Tokens
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.ops import COMPARISONS
@@ -23,6 +26,7 @@ from nessie.lambda_cu.text.parser_expressions import expression
 from nessie.lambda_cu.text.printer_expressions import show_exp
 
 OUTER = re.compile(r"i\d+\Z")
+OF_THREADS = re.compile(r"(blockIdx|threadIdx)_[xyz]\Z|loop_\d+\Z")
 
 
 @dataclass(frozen=True)
@@ -116,31 +120,82 @@ def parse_space(text: str | Source) -> Space:
     lows = vector(tokens) if tokens.at("[") else ()
     if lows:
         tokens.expect("<=")
-    tokens.expect("iv", "[0, 0] <= iv < [n, m] step [2, 1] width [1, 1]")
+    tokens.expect("iv", LOOKS)
     tokens.expect("<")
-    start = tokens.current
     highs = vector(tokens)
-    count = len(highs)
     steps = vector(tokens) if tokens.accept("step") else ()
     widths = vector(tokens) if tokens.accept("width") else ()
     tokens.finish()
-    for what, found in (("lower bounds", lows), ("steps", steps), ("widths", widths)):
-        if found and len(found) != count:
-            tokens.fail(f"there are {count} upper bounds and {len(found)} {what}", start)
+    for what, found in (("lower bound", lows), ("step", steps), ("width", widths)):
+        if found and len(found) != len(highs):
+            raise NessieError(f"there {'is' if len(highs) == 1 else 'are'} {counted(len(highs), 'upper bound')} "
+                               f"and {counted(len(found), what)}", (joined(found), ""), (joined(highs), ""))
     if widths and not steps:
-        tokens.fail("widths are of steps: step [2] width [1]", start)
-    for exp in (*highs, *lows, *steps, *widths):
-        if isinstance(exp, ir.Const) and exp.type != "int":
-            tokens.fail(f"a space has ints, not {show_exp(exp)}", start)
-    space = tuple([Axis(highs[k], lows[k] if lows else ZERO, steps[k] if steps else ONE, widths[k] if widths else ONE)
-                   for k in range(count)])
-    for axis in space:
+        raise NessieError("widths are of steps: step [2] width [1]", (joined(widths), ""))
+    space = tuple([Axis(high, *[bounds[k][0] if bounds else usual for bounds, usual in (
+        (lows, ZERO), (steps, ONE), (widths, ONE))]) for k, (high, _) in enumerate(highs)])
+    for k, axis in enumerate(space):
         match axis.step, axis.width:
             case ir.Const(int(step)), ir.Const(int(width)) if not 1 <= width <= step:
-                tokens.fail(f"a step is at least 1, and a width from 1 to the step, not {step} and {width}", start)
+                raise NessieError(f"a step is at least 1, and a width from 1 to the step, not {step} and {width}",
+                                  *[(bounds[k][1], "") for bounds in (widths, steps) if bounds])
+    known = [int(axis.high.value) for axis in space if isinstance(axis.high, ir.Const)]
+    if prod([max(length, 1) for length in known]) > MAX_INT:
+        raise NessieError(f"the space has more than {MAX_INT:,} indices", (joined(highs), ""))
     return space
 
 
-def vector(tokens: Tokens) -> tuple[ir.Exp, ...]:
-    tokens.expect("[")
-    return tokens.several(lambda: expression(tokens), "]")
+LOOKS = "[0, 0] <= iv < [n, m] step [2, 1] width [1, 1]"
+Bound = tuple[ir.Exp, Span]         # with its place
+
+
+def vector(tokens: Tokens) -> tuple[Bound, ...]:
+    tokens.expect("[", LOOKS)
+    axis = count()
+    return tokens.several(lambda: bound(tokens, next(axis)), "]")
+
+
+def bound(tokens: Tokens, axis: int) -> Bound:
+    """Read what is a bound, a step or a width of an axis."""
+    start, first = tokens.current, tokens.position
+    exp = expression(tokens)
+    for token in tokens.tokens[first:tokens.position]:
+        if token.kind == "int" and token.value > MAX_INT:
+            tokens.fail(f"a number is at most {MAX_INT:,}", token)
+        if token.kind in ("name", "quoted") and OUTER.match(token.value) and token.value not in outside(axis):
+            outer = " and ".join(outside(axis))
+            tokens.fail(f"axis {axis} may only mention {outer}" if outer else f"axis {axis} is outermost, and may "
+                        "mention no index", token)
+        if token.kind in ("name", "quoted") and OF_THREADS.match(token.value):
+            tokens.fail(f"{token.value} is a thread's own: call the size otherwise", token)
+    place = tokens.span(start)
+    if isinstance(exp, ir.Const) and exp.type != "int":
+        raise NessieError(f"a space has ints, not {show_exp(exp)}", (place, ""))
+    if not computed(exp):
+        raise NessieError("a bound is computed of sizes by + - * / rem min max, and by conditionals", (place, ""))
+    return exp, place
+
+
+def outside(axis: int) -> list[str]:
+    """The indices of the axes outside this one."""
+    return [f"i{outer}" for outer in range(axis)]
+
+
+def computed(exp: ir.Exp) -> bool:
+    """Can `value` say what it comes to?"""
+    match exp:
+        case ir.Const() | ir.Var():
+            return True
+        case ir.Op(op, (a, b)):
+            return op in MEANINGS and computed(a) and computed(b)
+        case ir.If(condition, then, orelse):
+            return computed(condition) and computed(then) and computed(orelse)
+    return False
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def joined(bounds: Sequence[Bound]) -> Span:
+    return Span(bounds[0][1].source, bounds[0][1].start, bounds[-1][1].end)

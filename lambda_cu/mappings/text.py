@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 NAMED = {kind.__name__: kind for kind in maps.COMBINATORS}
 TOPS = ("GridBlock", "Levels")
+MOST = 2 ** 31 - 1              # a number of a mapping: no launch has more blocks
 
 
 def show_mapping(mapping: maps.Mapping | maps.Inner) -> str:
@@ -100,7 +101,7 @@ def walk(tokens: Tokens) -> maps.Walk:
         return tokens.mark(start, maps.Strategy(tokens.take().text))
     if tokens.accept("GridBlock"):
         tokens.expect("(")
-        block = tokens.integer()
+        block = number(tokens)
         tokens.expect(",")
         return closed(tokens, start, maps.GridBlock(block, inner(tokens)))
     if tokens.accept("Levels"):
@@ -156,8 +157,16 @@ def inner(tokens: Tokens) -> maps.Inner:
 def argument(tokens: Tokens, combinator: str) -> int | tuple[int, ...]:
     if combinator in ("CompressGrid", "Permute"):
         tokens.expect("[")
-        return tokens.several(tokens.integer, "]")
-    return tokens.integer()
+        return tokens.several(lambda: number(tokens), "]")
+    return number(tokens)
+
+
+def number(tokens: Tokens) -> int:
+    """Read a number of elements, threads or axes, with which sizes can be computed without loss."""
+    start, found = tokens.current, tokens.integer()
+    if abs(found) > MOST:
+        tokens.fail(f"a number of a mapping is at most {MOST:,}", start)
+    return found
 
 
 def unknown(tokens: Tokens, what: str, known: tuple[str, ...]) -> NoReturn:

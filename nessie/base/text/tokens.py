@@ -123,7 +123,9 @@ class Tokens:
         """Return at least one item, up to `end`, which is taken too."""
         items = [item()]
         while not self.accept(end):
-            self.expect(separator)
+            if not self.at(separator):
+                self.fail(f"'{separator}' or '{end}' is expected here")
+            self.take()
             items.append(item())
         return tuple(items)
 
