@@ -87,6 +87,8 @@ if TYPE_CHECKING:
     from nessie.schedule.wishes import choose_mappings, mappings
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
+    from nessie.tuning import thresholds
+    from nessie.tuning.file import Tuning
     from nessie.typing import infer
     from nessie.typing.environment import Environment
 else:
@@ -139,6 +141,7 @@ else:
     parse = lazy("nessie.syntax.parse")
     types = lazy("nessie.syntax.types")
     written_layouts = lazy("nessie.lengths.layouts")
+    thresholds = lazy("nessie.tuning.thresholds")
     infer = lazy("nessie.typing.infer")
 
 
@@ -173,6 +176,7 @@ class Job:
     widths: Widths = FULL                           # the bits of its numbers, where `environment` does not say them
     unchecked: bool = False                         # leave the program's run-time checks out
     versions: bool = False                          # on GPUs, make versions whose segments have owners
+    tuning: Tuning | None = None                    # thresholds, where what is compiled will be read, not run
     dump: Path | None = None                        # write every form there
     checks: Checking = field(default_factory=Checking, compare=False)
     activity: Activity = field(default_factory=Activity, compare=False)     # told what is being done
@@ -192,6 +196,7 @@ LEAVING_OUT = When("with --unchecked", lambda job: job.unchecked)
 WITH_CODE = When(f"with --target {', '.join(CODE_TARGETS)}", lambda job: job.target in CODE_TARGETS)
 ON_CPUS = When("with --target cpu", lambda job: job.target == "cpu")
 ON_GPUS = When(f"with --target {', '.join(WITHOUT_STACK)}", lambda job: job.target in WITHOUT_STACK)
+WITH_TUNING = When("for readers, with --tuning", lambda job: job.tuning is not None)
 WITH_VERSIONS = When(f"with --tuning and --target {', '.join(WITHOUT_STACK)}",
                      lambda job: job.versions and job.target in WITHOUT_STACK and job.fuse != "none")
 
@@ -359,6 +364,11 @@ PASSES = (
     # after what users wish for good
     row("owner-versions", (FLAT,), FLAT, lambda job, program: owner_versions.owner_versions(program),
         "segments have owners where a run finds them many and short", when=WITH_VERSIONS),
+    # last on this form: what is shown of choices is what a run with this tuning decides
+    row("thresholds", (FLAT,), FLAT,
+        lambda job, program: thresholds.thresholds(program, job.tuning, job.entry.lower(), job.target,
+                                                   bool(job.sizes)),
+        "choices compare with what a tuning file says", when=WITH_TUNING),
     row("graph", (FLAT,), GRAPH,
         lambda job, program: graph.graph(program, profile(job), job.sizes, wishes(job, program)),
         "the dependence graph of each control region, with what may fuse", when=FOR_READERS),

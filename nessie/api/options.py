@@ -59,13 +59,13 @@ class Options:
         """Those for mappings."""
         return wishes_of(self.mappings)
 
-    def tuned(self) -> Tuning | None:
-        """The tuning. Warns of one of another machine."""
+    def tuned(self, program: str) -> Tuning | None:
+        """The tuning. Warns of one of another machine, or of another program than this file."""
         if self.tuning is None:
             return None
-        from nessie.tuning.file import machine, read
+        from nessie.tuning.file import machine, name_of, read
         found = read(a_text(self.tuning, "tuning"))
-        for doubt in found.doubts(machine()):
+        for doubt in found.doubts(machine(), name_of(program) if program.endswith(".nesl") else None):
             warnings.warn(doubt, stacklevel=2)
         return found
 

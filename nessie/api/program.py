@@ -56,7 +56,7 @@ class Program:
         limits = Limits(self._options.bytes, self._options.depth, self._options.seconds, PYTHON)
         activity = Activity()
         target = Target(self._options.target, self._options.threads, limits, world, activity=activity,
-                        tuning=self._options.tuned())
+                        tuning=self._options.tuned(source.name if source else ""))
         job = Job(target=self._options.target, strict=False, widths=self._options.widths,
                   wishes=self._options.wishes, unchecked=self._options.unchecked,
                   versions=bool(self._options.tuning), checks=CHECKS, activity=activity)

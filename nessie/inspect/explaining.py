@@ -66,8 +66,8 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     found = explain_passes(job, ran | driver.run_through(job, forms.FLAT, flat, FUSE), everything)
     if session.target.name not in MEASURED or has_effects(flat):
         return found
-    jobs = {mode: replace(job, target=session.target.name, fuse=mode, wishes=() if mode == "none" else job.wishes)
-            for mode in SCHEDULES}
+    jobs = {mode: replace(job, target=session.target.name, fuse=mode, tuning=None,
+                          wishes=() if mode == "none" else job.wishes) for mode in SCHEDULES}
     measured = {}
     for mode in SCHEDULES:
         built = cached_program(jobs[mode], program)

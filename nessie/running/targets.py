@@ -161,13 +161,14 @@ class Target:
         return HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory(),
                           *self.tuned(built))
 
-    def tuned(self, built: CpuProgram | GpuProgram, entry: str = "") -> tuple[dict[str, int], dict[str, str]]:
+    def tuned(self, built: Built, entry: str = "") -> tuple[dict[str, int], dict[str, str]]:
         """Thresholds, and versions that are taken whatever holds. `entry`: what users call the program's entry."""
         if self.tuning is None:
             return {}, {}
-        functions = [code.name for code in built.host.functions]
-        called = {entry: built.host.entry.function} if entry else {}
-        return self.tuning.values(built.host.tunables, functions, called), dict(self.tuning.only)
+        program = built if isinstance(built, ir.Program) else built.host
+        functions, called = [function.name for function in program.functions], program.entry.function
+        values = self.tuning.values(program.tunables, functions, {entry: called} if entry else {}, called, self.name)
+        return values, dict(self.tuning.only)
 
     def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
         """A device for the program. If seconds are counted, all of its code is compiled beforehand."""
@@ -204,6 +205,7 @@ class Target:
 
     def on_reference(self, program: ir.Program, arguments: Sequence[Any], memory: int) -> Any:
         from nessie.lambda_cu.reference import reference
+        self.tuned(program)                     # which names nothing else; it may take any version
         done = stats.Stats(detailed=self.stats.kernels is not None)
         limits = reference.EvaluationLimits(self.limits.depth, memory, self.limits.hints, self.held)
         try:

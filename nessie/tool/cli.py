@@ -39,6 +39,7 @@ from nessie.tool.options import (
     new_session,
     session_maker,
     target_of,
+    tuning_of,
     type_of,
     write_result,
 )
@@ -343,6 +344,8 @@ def view(options: argparse.Namespace) -> int:
         session = new_session(options, say_aside)
         define(session, read.syntax or parse(read.source))
         call = Call(session, arguments_of(session, options.entry.lower(), options.arguments, type_of(options)))
+    else:
+        tuning_of(options)          # warns
     name = options.entry.lower() if call else options.entry or ""
     subject = Subject(job, read.form, read.program, name, read.source, options.all or False, call)
     result = shown.show(subject, kind or ("text" if shown.name == "explain" else "dot"))

@@ -12,7 +12,7 @@ from nessie.base.source import NessieError, Source, UsageError
 from nessie.base.widths import Widths
 from nessie.session.streams import complain, say, warn
 from nessie.tool.formats import CUBIN, listed
-from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, widths_of, write_result
+from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, tuning_of, widths_of, write_result
 
 if TYPE_CHECKING:
     from nessie.cudagen.loops.module import Module
@@ -151,6 +151,7 @@ def compiled(options: argparse.Namespace, until: pipeline.Pass) -> Any:
     made = found.program
     if until is not pipeline.pass_named("parse") or found.syntax is None:
         job = job_for(job_of(options), options, found)
+        tuning_of(options)          # warns
         made = driver.compile_program(job, found.form, made, until)
         warn(job.met.told.values())
     warn_of(found)

@@ -15,7 +15,7 @@ from nessie.base.system.writing import write
 from nessie.base.widths import Widths
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
 from nessie.session.streams import say, warn
-from nessie.tool.command_line import COMPILING
+from nessie.tool.command_line import CALLING, COMPILING
 from nessie.tool.formats import format_of
 
 if TYPE_CHECKING:
@@ -57,13 +57,20 @@ def target_of(options: argparse.Namespace, world: World) -> Target:
 
 
 def tuning_of(options: argparse.Namespace) -> Tuning | None:
-    """The tuning that --tuning names. Warns of one of another machine."""
+    """The tuning that --tuning names. Warns of one of another machine, program or function."""
+    tuning = tuning_read(options)
+    if tuning is not None:
+        from nessie.tuning.file import machine, name_of
+        file = name_of(options.operand) if options.operand and options.command in (*CALLING, *COMPILING) else None
+        warn(tuning.doubts(machine(), file, (options.entry or "").lower()))
+    return tuning
+
+
+def tuning_read(options: argparse.Namespace) -> Tuning | None:
     if options.tuning is None:
         return None
-    from nessie.tuning.file import machine, read
-    tuning = read(options.tuning)
-    warn(tuning.doubts(machine()))
-    return tuning
+    from nessie.tuning.file import read
+    return read(options.tuning)
 
 
 def counting_target(options: argparse.Namespace, world: World) -> Target:
@@ -110,6 +117,7 @@ def job_of(options: argparse.Namespace) -> pipeline.Job:
                         fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
                         sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
                         widths=widths_of(options), unchecked=options.unchecked, versions=bool(options.tuning),
+                        tuning=tuning_read(options) if options.command in COMPILING else None,
                         dump=options.dump, checks=pipeline.Checking() if options.dump else CHECKS,
                         activity=options.activity)
 

@@ -2,6 +2,7 @@
 
     file            the text of a tuning file, and what it says of a program's tunables
     fit             a threshold from times of two versions on several shapes
+    thresholds      the pass that puts a file's thresholds into a program that is shown
     measure         times of each version of a program's choices
     shapes          numbers and lengths of rows for which arguments are made
 """

@@ -20,6 +20,7 @@ from pathlib import Path
 from nessie.base.names import stem
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
+from nessie.base.text.nearest import nearest
 from nessie.base.text.tokens import Tokens, show_string
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_choices import COMPARED, LAST
@@ -56,48 +57,72 @@ class Tuning:
     choices: tuple[Tuned, ...] = ()
     only: tuple[tuple[str, str], ...] = ()
     place: Span | None = field(default=None, compare=False, repr=False)      # of the machine
+    of_program: Span | None = field(default=None, compare=False, repr=False)
+    of_entry: Span | None = field(default=None, compare=False, repr=False)
 
-    def values(self, program: Iterable[ir.Tunable], functions: Iterable[str],
-               called: Mapping[str, str] | None = None) -> dict[str, int]:
+    def values(self, program: Iterable[ir.Tunable], functions: Iterable[str], called: Mapping[str, str] | None = None,
+               entry: str = "", target: str = "") -> dict[str, int]:
         """The thresholds of the tunables of a program, which has these functions; `called`: what the file calls some of
-        them otherwise. What the file says of them that the program has not is an error."""
-        known, there = {t.name: t for t in program}, set(functions)
+        them otherwise; `entry`: the program's. What the file says of them that the program has not is an error; of
+        functions that it has not, if the file is of this entry."""
+        known, there, renamed = {t.name: t for t in program}, set(functions), called or {}
+        choices = dict.fromkeys(name.rpartition(".")[0] for name in known)
+        shown_choices, none = [in_the_file(name, renamed, choices) for name in choices], has_none(target)
         found: dict[str, int] = {}
         for choice in self.choices:
             function, _, binding = choice.name.partition(".")
-            function = (called or {}).get(function, function) if function not in there else function
-            if function not in there:
+            function = renamed.get(function, function) if function not in there else function
+            if function not in there and self.entry not in (entry, *renamed):
                 continue
-            choices, name = dict.fromkeys(name.rpartition(".")[0] for name in known), f"{function}.{binding}"
+            name = f"{function}.{binding}"
             if not choice.name.startswith(f"{function}."):      # numbered otherwise there
                 alike = [other for other in choices if stem(other) == stem(name)]
                 name = alike[0] if len(alike) == 1 else name
             if name not in choices:
-                raise unknown(f"there is no choice {choice.name}", choice.span, choices)
+                raise unknown(f"there is no choice {choice.name}", choice.span, shown_choices, none)
             for line in choice.thresholds:
                 meant = known.get(f"{name}.{line.version}_{line.of}") or known.get(f"{name}.{line.version}")
                 if meant is None or meant.of != line.of:
                     raise unknown(f"{choice.name} has no version {line.version} with a threshold for {line.of}",
                                   line.span, [f"{shown(t)}" for t in known.values()
-                                              if t.name.startswith(f"{name}.")])
+                                              if t.name.startswith(f"{name}.")], none)
                 found[meant.name] = line.value
         return found
 
-    def doubts(self, machine: str) -> list[str]:
-        """Warnings: of another machine than this one."""
-        if not self.machine or self.machine == machine:
-            return []
-        places = [(self.place, "")] if self.place else []
-        return [NessieError("these thresholds were measured on another machine than this", *places).told()]
+    def doubts(self, machine: str, program: str | None = None, entry: str | None = None) -> list[str]:
+        """Warnings: of another machine than this one, of another program, or of another function than is called.
+        `program` and `entry`: None if nobody says them, '' if no function is called by its name."""
+        found = []
+        if self.machine and self.machine != machine:
+            found.append(("these thresholds were measured on another machine than this", self.place))
+        if program is not None and self.program and self.program != program:
+            found.append((f"these thresholds are of another program than {program}", self.of_program))
+        elif entry == "" and self.entry:
+            found.append((f"these thresholds are for calls of {self.entry} by its name, as by -e {self.entry}",
+                          self.of_entry))
+        elif entry is not None and self.entry and self.entry != entry:
+            found.append((f"these thresholds are of another function than {entry}", self.of_entry))
+        return [NessieError(message, *([(place, "")] if place else [])).told() for message, place in found]
 
 
 ITEMS = Tuning(only=(("", LAST),))
 
 
-def unknown(message: str, span: Span | None, there: Iterable[str]) -> NessieError:
+def in_the_file(choice: str, called: Mapping[str, str], choices: Iterable[str]) -> str:
+    """What a file calls a choice of a program whose functions are called otherwise there."""
+    function, _, binding = choice.partition(".")
+    names = [name for name, there in called.items() if there == function and name != function]
+    alone = [stem(other) for other in choices].count(stem(choice)) == 1
+    return f"{names[0]}.{stem(binding) if alone else binding}" if names else choice
+
+
+def has_none(target: str) -> str:
+    return f"the program has none for the target {target}" if target else "the program has none"
+
+
+def unknown(message: str, span: Span | None, there: Iterable[str], none: str) -> NessieError:
     listed = ", ".join(there)
-    return NessieError(message, *([(span, "")] if span else []),
-                       hint=f"there are {listed}" if listed else "the program has none")
+    return NessieError(message, *([(span, "")] if span else []), hint=f"there are {listed}" if listed else none)
 
 
 def version_of(tunable: ir.Tunable) -> str:
@@ -146,7 +171,10 @@ def parse(source: Source) -> Tuning:
     named = tokens.literal("string")
     place = tokens.span(at)
     tokens.expect("program", 'program "FILE" FUNCTION')
-    program, entry = tokens.literal("string"), tokens.name("the name of a function")
+    at, program = tokens.current, tokens.literal("string")
+    of_program, at = tokens.span(at), tokens.current
+    entry = tokens.name("the name of a function")
+    of_entry = tokens.span(at)
     choices: list[Tuned] = []
     while tokens.at("choice"):
         tokens.take()
@@ -154,7 +182,7 @@ def parse(source: Source) -> Tuning:
         once(choices[-1].name, choices[-1].span, {known.name: known.span for known in choices[:-1]})
     if tokens.current.kind != "end":
         tokens.fail("'choice' is expected here")
-    return Tuning(named, program, entry, tuple(choices), place=place)
+    return Tuning(named, program, entry, tuple(choices), place=place, of_program=of_program, of_entry=of_entry)
 
 
 def choice(tokens: Tokens) -> Tuned:
@@ -183,7 +211,9 @@ def once(what: str, place: Span | None, before: Mapping[str, Span | None]) -> No
 def threshold(tokens: Tokens) -> Threshold:
     at, version = tokens.current, tokens.name("the name of a version")
     if not tokens.at(*COMPARED):
-        tokens.fail(f"what the version's threshold is compared with is expected here: {', '.join(COMPARED)}")
+        meant = nearest(tokens.current.text, COMPARED)
+        tokens.fail(f"what the version's threshold is compared with is expected here: {', '.join(COMPARED)}"
+                    f"{f'; did you mean {meant}?' if meant else ''}")
     of = tokens.take().text
     tokens.expect("=", "VERSION STATISTIC = THRESHOLD")
     if tokens.current.kind != "int":

@@ -104,7 +104,8 @@ def test_every_form_is_shown_or_refused(form: forms.Form[Any], target: str, tmp_
 
 
 @pytest.mark.parametrize("name", [ran.name for ran in pipeline.PASSES
-                                  if ran.when not in (pipeline.LEAVING_OUT, pipeline.WITH_VERSIONS)])
+                                  if ran.when not in (pipeline.LEAVING_OUT, pipeline.WITH_VERSIONS,
+                                                       pipeline.WITH_TUNING)])
 def test_every_pass_is_shown_without_naming_a_target(name: str, tmp_path: Path,
                                                      capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "p.nesl").write_text(PROGRAM)

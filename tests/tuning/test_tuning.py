@@ -303,6 +303,66 @@ def test_a_tuning_file_warns_and_fails_on_the_command_line(program: Path, tmp_pa
     assert "error: there is no choice pick.at" in told and "there are pick.it" in told
 
 
+@pytest.mark.parametrize("words", [["run", "--target", "reference"], ["compile", "--emit", "fused"], ["explain"],
+                                   ["graph", "--format", "dot"]])
+def test_a_file_with_a_wrong_name_is_an_error_whoever_reads_it(words: list[str], program: Path, tmp_path: Path,
+                                                               capsys: pytest.CaptureFixture[str]) -> None:
+    command, *more = words
+    arguments = ["[1.0, 2.0]", "[1]"] if command == "run" else []
+    tuning = tmp_path / "pick.tuning"
+    for text in (FILE.format(machine(), 3).replace("pick.it", "pick.at"),
+                 FILE.format(machine(), 3).replace("pick.it", "pik.it")):
+        tuning.write_text(text)
+        assert main([command, str(program), "-e", "pick", *arguments, *more, "--tuning", str(tuning)]) == 1
+        told = capsys.readouterr().err
+        assert "error: there is no choice pi" in told and "hint: there are pick.it" in told
+
+
+def test_what_is_shown_is_what_will_run(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tuning = tmp_path / "pick.tuning"
+    tuning.write_text(FILE.format(machine(), 123))
+
+    def shown(*words: str) -> str:
+        assert main([words[0], str(program), "-e", "pick", *words[1:]]) == 0
+        return capsys.readouterr().out
+    assert "pick.it.pulled is 123" in shown("explain", "--tuning", str(tuning))
+    assert "pulled" not in shown("explain", "[1.0, 2.0]", "[1]", "--tuning", str(tuning))       # decided by sizes
+    assert "tunable pick.it.pulled : share = 123" in shown("compile", "--emit", "fused", "--tuning", str(tuning))
+    assert "it: items\n" in shown("explain", "--tuning", "none")
+    for form in ("flat", "fused"):
+        assert "pulled" not in shown("compile", "--emit", form, "--tuning", "none")
+    assert took(program, "none", capsys) == "items"
+
+
+def test_a_file_of_another_program_is_a_warning(program: Path, tmp_path: Path,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    tuning, text = tmp_path / "pick.tuning", FILE.format(machine(), 3)
+    program.write_text(f"{PICK}\nfunction twice(v) : [int] -> [int] = {{2 * x : x in v}};\npick([1.0], [0]);")
+    for changed, words, doubt, word in (
+            ('"pick.nesl" pick', ["-e", "pick", "[1.0]", "[0]"], "", ""),
+            ('"other.nesl" pick', ["-e", "pick", "[1.0]", "[0]"], "are of another program than pick.nesl",
+             '"other.nesl"'),
+            ('"pick.nesl" pick', ["-e", "twice", "[1]"], "are of another function than twice", "pick"),
+            ('"pick.nesl" pick', [], "are for calls of pick by its name, as by -e pick", "pick")):
+        tuning.write_text(text.replace('"pick.nesl" pick', changed))
+        assert main(["run", str(program), *words, "--tuning", str(tuning)]) == 0
+        told = capsys.readouterr().err
+        assert told.startswith(f"warning: these thresholds {doubt}") if doubt else told == ""
+        assert not doubt or told.splitlines()[-1].count("^") == len(word)
+
+
+def test_hints_name_the_target_and_what_is_meant(program: Path, tmp_path: Path,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    tuning = tmp_path / "pick.tuning"
+    tuning.write_text(FILE.format(machine(), 3).replace("pulled share", "pulled shre"))
+    assert main(["run", str(program), "-e", "pick", "[1.0]", "[0]", "--tuning", str(tuning)]) == 1
+    assert "did you mean share?" in capsys.readouterr().err
+    tuning.write_text(FILE.format(machine(), 3))
+    program.write_text("function pick(xs, is) : ([float], [int]) -> [float] = {xs[i] : i in is};")
+    assert main(["run", str(program), "-e", "pick", "[1.0]", "[0]", "--tuning", str(tuning)]) == 1
+    assert "hint: the program has none for the target cpu" in capsys.readouterr().err
+
+
 # Python -----------------------------------------------------------------------------------------
 
 
@@ -321,7 +381,7 @@ def test_python_takes_thresholds_by_the_name_of_the_function(tmp_path: Path,
     nessie.compile(PICK, tuning=str(tuning)).pick(np.arange(10.0), np.array([1]))
     assert 12345 in seen[-1].values()
     tuning.write_text(FILE.format(machine(), 12345).replace("choice pick.", "choice pick.x"))
-    with pytest.raises(nessie.NessieError, match=r"there is no choice pick\.x"):
+    with pytest.raises(nessie.NessieError, match=r"there is no choice pick\.x[\s\S]*hint: there are pick\.it$"):
         nessie.compile(PICK, tuning=str(tuning)).pick(np.arange(10.0), np.array([1]))
 
 
