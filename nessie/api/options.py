@@ -14,7 +14,7 @@ from nessie.base.source import NessieError
 from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.widths import SETTINGS, Widths
 from nessie.running.targets import TARGETS
-from nessie.schedule.wishes.asked import asked
+from nessie.schedule.wishes.asked import asked, asked_levels
 from nessie.schedule.wishes.wishes import Wish
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Options:
     """The options: `threads` of the CPU; `memory`: a limit in bytes, or a text such as "2G"; `depth`: a limit on
     recursion; `seconds`: a limit for each call; `seed` of random numbers; `unchecked`: leave out run-time checks;
     `floats` and `ints`: the bits of the program's numbers; `mappings`: texts of mappings, by the names of what they are
-    to walk; `tuning`: a file that nessie tune has written, or "none". NessieError for a wrong value."""
+    to walk; `levels`: texts of levels, likewise; `tuning`: a file that nessie tune has written, or "none". NessieError
+    for a wrong value."""
     target: str = "cpu"
     threads: int | None = None
     memory: int | str | None = None
@@ -37,6 +38,7 @@ class Options:
     floats: int = 64
     ints: int = 64
     mappings: Mapping[str, str] | None = None
+    levels: Mapping[str, str] | None = None
     tuning: str | None = None
 
     def __post_init__(self) -> None:
@@ -52,12 +54,12 @@ class Options:
             raise wrong("seed", self.seed, "a whole number of 64 bits")
         check_bits("float", self.floats)
         check_bits("int", self.ints)
-        wishes_of(self.mappings)
+        wishes_of(self.mappings, self.levels)
 
     @property
     def wishes(self) -> tuple[Wish, ...]:
         """Those for mappings."""
-        return wishes_of(self.mappings)
+        return wishes_of(self.mappings, self.levels)
 
     def tuned(self, program: str) -> Tuning | None:
         """The tuning. Warns of one of another machine, or of another program than this file."""
@@ -98,12 +100,15 @@ def wrong(name: str, value: object, wanted: str) -> NessieError:
     return NessieError(f"{name} is {wanted}, not {value!r}")
 
 
-def wishes_of(mappings: Any) -> tuple[Wish, ...]:
-    """The wishes for mappings, by the names of what they are to walk."""
-    if not isinstance(mappings, Mapping | None):
-        raise wrong("mappings", mappings, "a dict of names and mappings")
-    return tuple([wish for name, text in (mappings or {}).items()
-                  for wish in asked(f"{a_text(name, 'a name')}={a_text(text, 'a mapping')}", "mappings")])
+def wishes_of(mappings: Any, levels: Any) -> tuple[Wish, ...]:
+    """The wishes for mappings and levels, by the names of what they are to walk."""
+    for what, given in (("mappings", mappings), ("levels", levels)):
+        if not isinstance(given, Mapping | None):
+            raise wrong(what, given, f"a dict of names and {what}")
+    walked = [wish for name, text in (mappings or {}).items()
+              for wish in asked(f"{a_text(name, 'a name')}={a_text(text, 'a mapping')}", "mappings")]
+    return (*walked, *[asked_levels(f"{a_text(name, 'a name')}={a_text(text, 'a level')}", "levels")
+                       for name, text in (levels or {}).items()])
 
 
 def a_text(value: object, what: str) -> str:

@@ -159,7 +159,7 @@ class Session:
             case typed.Variable(pattern, value):
                 type_ = pattern_type(pattern)
                 self.target.world.asked = False
-                result = self.compute(value, type_)
+                result = self.compute(value, type_, self.call_of(form))
                 self.tell_of_same_numbers(form)
                 self.values |= matched(pattern, result, self.environment)
                 if isinstance(form, syntax.FileVariable):       # NESL tells its type only
@@ -197,6 +197,16 @@ class Session:
         except NessieError as error:
             from nessie.session.with_values import with_values
             raise with_values(error, exp, self.values, self.environment, seed) from error.__cause__
+
+    def call_of(self, form: syntax.TopLevel) -> Prepared | None:
+        """The call that the form is, if it is one of the function whose thresholds the session has."""
+        match form:
+            case syntax.Evaluate(syntax.Apply(syntax.Name(name), argument)) \
+                    | syntax.Assign(_, syntax.Apply(syntax.Name(name), argument)):
+                tuning, entry = self.target.tuning, self.environment.lookup(name)
+                if tuning and tuning.entry == name and entry and entry.kind == "function" and not entry.defaults:
+                    return replace(prepare_call(self, name, [argument]), alone=False)
+        return None
 
     def prepare(self, exp: typed.Exp, type_: Type) -> Prepared:
         """The program that computes the expression, and the values of the variables that it takes."""

@@ -89,18 +89,15 @@ class Tuning:
                 found[meant.name] = line.value
         return found
 
-    def doubts(self, machine: str, program: str | None = None, entry: str | None = None) -> list[str]:
+    def doubts(self, machine: str, program: str | None = None, entry: str = "") -> list[str]:
         """Warnings: of another machine than this one, of another program, or of another function than is called.
-        `program` and `entry`: None if nobody says them, '' if no function is called by its name."""
+        `program` and `entry`: None, or '', if nobody says them."""
         found = []
         if self.machine and self.machine != machine:
             found.append(("these thresholds were measured on another machine than this", self.place))
         if program is not None and self.program and self.program != program:
             found.append((f"these thresholds are of another program than {program}", self.of_program))
-        elif entry == "" and self.entry:
-            found.append((f"these thresholds are for calls of {self.entry} by its name, as by -e {self.entry}",
-                          self.of_entry))
-        elif entry is not None and self.entry and self.entry != entry:
+        elif entry and self.entry and self.entry != entry:
             found.append((f"these thresholds are of another function than {entry}", self.of_entry))
         return [NessieError(message, *([(place, "")] if place else [])).told() for message, place in found]
 

@@ -8,6 +8,7 @@ from nessie.base.source import Span
 
 CUT, FUSE, LEVEL, MAP = "cut", "fuse", "level", "map"
 MAPPINGS = (LEVEL, MAP)
+IN_PYTHON = ("mappings", "levels")      # the arguments that ask for them
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,12 @@ class Wish:
 
     @property
     def option(self) -> str:
-        """The option that says the same."""
-        return {CUT: f"--cut {self.first},{self.second}", FUSE: f"--fuse-edge {self.first},{self.second}",
-                LEVEL: f"--level {self.first}={self.second}",
-                MAP: f"--map {self.first}{f' case {self.case}' * bool(self.case)}={self.second}"}[self.kind]
+        """The option that says the same; as it was said, if by an option, at the prompt or from Python."""
+        name, said = f"{self.first}{f' case {self.case}' * bool(self.case)}", self.text.source.name if self.text else ""
+        if said in IN_PYTHON:
+            return f'{said}={{"{name}": "{self.second}"}}'
+        start = said if said.startswith(":") else f"--{'fuse-edge' if self.kind == FUSE else self.kind}"
+        return f"{start} {name}{'=' if self.kind in MAPPINGS else ','}{self.second}"
 
 
 @dataclass(frozen=True)

@@ -150,15 +150,24 @@ def test_graphs_show_mappings(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_the_prompt_and_python_ask_for_mappings(monkeypatch: pytest.MonkeyPatch,
                                                 capsys: pytest.CaptureFixture[str]) -> None:
     typed = ["function twice(v) = {x * 2 : x in v};", ":map", ":map twice=Jing", ":map twice = FoldAll", ":map",
-             ":map twice=Jng", ":target cudasim", "twice([1, 2]);", ":explain twice [int]"]
+             ":map twice=Jng", ":target cudasim", "twice([1, 2]);", ":explain twice [int]",
+             ":level rows=block", ":level rows=warp", ":level rows=wrap", ":level",
+             "function rows(v) : [[int]] -> [int] = {sum(r) : r in v};", "rows([[1, 2], [3]]);", ":explain rows"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(typed) + "\n"))
     main([])
     out, err = capsys.readouterr()
-    assert "no mapping is asked for\n" in out and out.count("--map twice=FoldAll\n") == 2 and "twice=Jing" not in out
+    assert "no mapping is asked for\n" in out and out.count(":map twice=FoldAll\n") == 3 and "twice=Jing" not in out
     assert "[2, 4]" in out and "did you mean Jing?" in err
+    assert ":map twice=FoldAll\n:level rows=warp\n" in out and "did you mean warp?" in err and "[3, 3]" in out
+    assert "Levels([warp, lane], Gen), by :level rows=warp" in out
     program = nessie.compile(typed[0], target="cudasim", mappings={"twice": "GridBlock(1, SplitLast(32, Gen))"})
     assert program.twice([1, 2]).tolist() == [2, 4]
-    assert "by --map twice=GridBlock(1, SplitLast(32, Gen))" in str(program.twice.explain([1, 2]))
+    assert 'by mappings={"twice": "GridBlock(1, SplitLast(32, Gen))"}' in str(program.twice.explain([1, 2]))
+    owned = nessie.compile(typed[-3], target="cudasim", levels={"rows": "warp"})
+    assert owned.rows([[1, 2], [3]]).tolist() == [3, 3]
+    assert 'Levels([warp, lane], Gen), by levels={"rows": "warp"}' in str(owned.rows.explain([[1, 2], [3]]))
+    with pytest.raises(nessie.NessieError, match="did you mean warp"):
+        nessie.compile(typed[0], levels={"twice": "wrap"})
     for wrong, says in (({"twice": "Jng"}, "did you mean Jing?"), ({"twice": 1}, "a mapping is a str"),
                         ("Jing", "a dict")):
         with pytest.raises(nessie.NessieError, match=re.escape(says)):
@@ -365,10 +374,10 @@ def test_the_prompt_asks_for_cases(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(typed) + "\n"))
     main(["--target", "cudasim"])
     out, err = capsys.readouterr()
-    asked_for = [line for line in out.splitlines() if line.startswith("--map")]
-    assert asked_for == ["--map a case 1=Jing", "--map a case rest=FoldAll", "--map a=Jing"]
+    asked_for = [line for line in out.splitlines() if line.startswith(":map")]
+    assert asked_for == [":map a case 1=Jing", ":map a case rest=FoldAll", ":map a=Jing"]
     assert out.count("[10, 20, 4, 4]") == 2
-    assert "warning: --map a case 4=Jing leaves out the kernel of a: no element is in case 4: those of tests" in err
+    assert "warning: :map a case 4=Jing leaves out the kernel of a: no element is in case 4: those of tests" in err
 
 
 @pytest.mark.parametrize(("words", "says", "word"), [
@@ -437,7 +446,7 @@ def test_the_prompt_and_python_tell_what_nothing_is_called(monkeypatch: pytest.M
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{text}:map q=Jing\n:map zz=Jing\nends([1, 2]);\nends([3]);\n"
                                                  "twice([1]);\n"))
     assert main(["--target", "cudasim"]) == 0
-    assert capsys.readouterr().err == ("warning: --map zz=Jing changes nothing so far: no form that ran has a kernel "
+    assert capsys.readouterr().err == ("warning: :map zz=Jing changes nothing so far: no form that ran has a kernel "
                                        "that computes zz\nhint: there are a\n")
     program = nessie.compile(text, target="cudasim", mappings={"q": "Jing", "zz": "Jing"})
     with pytest.warns(UserWarning, match="computes zz\nhint: there are a") as told:

@@ -1,6 +1,7 @@
 """Tuning: its files, thresholds from measurements, and the command that measures."""
 from __future__ import annotations
 
+import io
 import math
 import random
 import re
@@ -343,7 +344,7 @@ def test_a_file_of_another_program_is_a_warning(program: Path, tmp_path: Path,
             ('"other.nesl" pick', ["-e", "pick", "[1.0]", "[0]"], "are of another program than pick.nesl",
              '"other.nesl"'),
             ('"pick.nesl" pick', ["-e", "twice", "[1]"], "are of another function than twice", "pick"),
-            ('"pick.nesl" pick', [], "are for calls of pick by its name, as by -e pick", "pick")):
+            ('"pick.nesl" pick', [], "", "")):
         tuning.write_text(text.replace('"pick.nesl" pick', changed))
         assert main(["run", str(program), *words, "--tuning", str(tuning)]) == 0
         told = capsys.readouterr().err
@@ -361,6 +362,25 @@ def test_hints_name_the_target_and_what_is_meant(program: Path, tmp_path: Path,
     program.write_text("function pick(xs, is) : ([float], [int]) -> [float] = {xs[i] : i in is};")
     assert main(["run", str(program), "-e", "pick", "[1.0]", "[0]", "--tuning", str(tuning)]) == 1
     assert "hint: the program has none for the target cpu" in capsys.readouterr().err
+
+
+def test_the_prompt_takes_thresholds(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """In forms that are calls of the function, too."""
+    tuning = tmp_path / "pick.tuning"
+    low = tmp_path / "low.tuning"
+    tuning.write_text(FILE.format("another", 60))
+    low.write_text(FILE.format(machine(), 40))
+    call = ":profile pick({float(i) : i in [0:100]}, [1, 2])"
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([
+        PICK, ":tune", f":tune {low}", call, f":tune {tuning}", ":tune", call, ":explain pick",
+        "y = pick([1.0], [0]);", ":tune none",
+        ":tune", ":tune nowhere"])))
+    main([])
+    out, err = capsys.readouterr()
+    assert "thresholds are as they ship" in out and "pulled share = 60" in out and "no versions are taken" in out
+    assert re.findall(r"pick.it took (\w+) 1 time", out) == ["pulled", "items"] and "pick.it.pulled is 60" in out
+    assert "y = [3.559" in out and "measured on another machine" in err and "cannot read nowhere" in err
 
 
 # Python -----------------------------------------------------------------------------------------

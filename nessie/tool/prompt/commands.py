@@ -21,13 +21,17 @@ from nessie.inspect.views import VIEWS, Subject
 from nessie.library import library
 from nessie.mono import nodes as mono
 from nessie.running.targets import TARGETS
-from nessie.schedule.wishes.asked import asked
+from nessie.schedule.wishes.asked import asked, asked_levels
 from nessie.schedule.wishes.wishes import MAPPINGS
 from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, describe_, help_text, mono_of, row_of
+from nessie.session.streams import warn
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import place, placed
 from nessie.syntax.parser import parse_expression
 from nessie.tool.formats import format_of
+from nessie.tuning.file import machine
+from nessie.tuning.file import read as read_tuning
+from nessie.tuning.file import show as show_tuning
 from nessie.typing import infer
 from nessie.typing import nodes as typed
 from nessie.typing.environment import pattern_type
@@ -74,7 +78,7 @@ def type_(repl: Repl, command: syntax.Command) -> None:
 def program_of(repl: Repl, command: syntax.Command, text: str) -> tuple[mono.Program, pipeline.Job]:
     """The function that the text names, as a program, and the job that compiles it."""
     program = mono_of(repl.session, command, text)
-    return program, replace(repl.session.job, dump=None, entry=program.entry)
+    return program, replace(repl.session.job, dump=None, entry=program.entry, tuning=repl.session.target.tuning)
 
 
 def view(repl: Repl, command: syntax.Command) -> None:
@@ -148,18 +152,32 @@ def target(repl: Repl, command: syntax.Command) -> None:
 
 
 def map_(repl: Repl, command: syntax.Command) -> None:
-    """Ask for a mapping from now on, in place of earlier ones for the same name, or the same case of it; alone, show
-    those asked for."""
+    """Ask for a mapping or a level from now on, in place of earlier ones for the same name, or the same case of it;
+    alone, show those asked for."""
     session = repl.session
     if not command.text:
         options = [wish.option for wish in session.job.wishes if wish.kind in MAPPINGS]
         repl.show("".join([f"{option}\n" for option in options]) or "no mapping is asked for\n")
         return
-    wanted = asked(command.text, ":map")
+    wanted = asked(command.text, ":map") if command.word == ":map" else [asked_levels(command.text, ":level")]
     kept = [wish for wish in session.job.wishes if wish.kind not in MAPPINGS
             or not any([wish.first == new.first and wish.includes(new) for new in wanted])]
     session.seen -= {*wanted}               # asked for once more, and told once more
     session.job = replace(session.job, wishes=(*kept, *wanted))
+
+
+def tune(repl: Repl, command: syntax.Command) -> None:
+    """Take thresholds of a file from now on; alone, show which are taken."""
+    session, text = repl.session, command.text.strip('"')
+    if not text:
+        tuning = session.target.tuning
+        repl.show("thresholds are as they ship\n" if tuning is None else
+                  show_tuning(tuning) if tuning.choices else "no versions are taken\n")
+        return
+    tuning = read_tuning(text)
+    warn(tuning.doubts(machine()))
+    session.target = replace(session.target, tuning=tuning)
+    session.job = replace(session.job, versions=True)
 
 
 def reset(repl: Repl, command: syntax.Command) -> None:
@@ -196,6 +214,10 @@ PROMPT_COMMANDS = (
     Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
     Row(":map", "[NAME=MAPPING]", "on a GPU, let this mapping walk what NAME stands for from now on; alone: which do",
         map_),
+    Row(":level", "[NAME=LEVEL]", "on a GPU, let this level own the segments that NAME stands for, or walk its axes; "
+        "alone: which do", map_),
+    Row(":tune", "[FILE]", "let calls of functions take versions by the thresholds of FILE, which nessie tune has "
+        "written; none: take none; alone: which are taken", tune),
     Row(":reset", "", "forget all definitions; settings stay", reset),
     Row(":more", "", "how the last long result goes on", more),
     Row(":help", "[NAME]", "this; with a name, its type and what it means", help_),
