@@ -10,6 +10,7 @@ long, and their mean is m.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -17,16 +18,17 @@ from time import perf_counter
 from nessie.base.source import NessieError, Source, UsageError
 from nessie.lambda_cu import nodes as ir
 from nessie.session.session import Session
-from nessie.session.streams import say_aside
+from nessie.session.streams import say_aside, warn
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import forms, parse, read_source
 from nessie.tool.options import PIPE, needed, new_session, write_result
 from nessie.tuning.file import Tuning, machine, name_of, show
 from nessie.tuning.measure import Sample, fitted, times
-from nessie.tuning.shapes import LENGTHS, Shape, definitions
+from nessie.tuning.shapes import LENGTHS, NAMES, Shape, definitions
 
 USUAL = tuple(Shape((n, m)) for n in (1000, 30_000, 1_000_000, 4_000_000)
               for m in (4 * n, n, n // 2, n // 3, n // 4, n // 6, n // 10, n // 100))
+OF_SHAPES = re.compile(rf"\b({'|'.join((*NAMES, LENGTHS))})\b")
 TARGETS = ("cpu", "cuda")       # whose times mean something
 
 
@@ -38,6 +40,10 @@ def tune(options: argparse.Namespace) -> int:
     path = needed(options, "FILE")
     program = parse(read_source(path))
     samples, shapes = [], options.shapes or USUAL
+    if not any([OF_SHAPES.search(argument) for argument in options.arguments]):
+        warn([f"no ARG depends on a shape: none has {', '.join(NAMES)} or {LENGTHS}\nhint: thresholds need several: "
+              f"{{float(i) : i in [0:n]}} has as many elements as a shape says"])
+        shapes = shapes[:1]
     for number, shape in enumerate(shapes, 1):
         options.activity.begin(f"tuning: shape {number} of {len(shapes)}, {shape}")
         samples.append(sample(options, program, shape))

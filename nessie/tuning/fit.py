@@ -69,11 +69,12 @@ def fit(measured: Sequence[Measured], shipped: Mapping[str, int]) -> Fit:
 
 
 def candidates(name: str, measured: Sequence[Measured]) -> list[int]:
-    """Thresholds before, between and behind what the tunable is compared with."""
+    """Thresholds between what the tunable is compared with, and the nearest before and behind: of what no shape has
+    shown they say no more than that."""
     xs = sorted({x for m in measured for each in m.conditions for condition in each.values()
                  for other, x in compared(condition, {}, unasked) if other == name})
     between = [round(math.sqrt(low * high)) for low, high in zip(xs, xs[1:], strict=False)]
-    return [0, *between, ir.UNKNOWN, *xs] if xs else []
+    return [*between, *xs, max(xs[0] - 1, 0), min(xs[-1] + 1, ir.UNKNOWN)] if xs else []
 
 
 def squares(measured: Sequence[Measured], thresholds: Mapping[str, int]) -> float:

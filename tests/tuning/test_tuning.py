@@ -146,8 +146,24 @@ def test_a_version_that_is_never_faster_never_runs(at_least: bool) -> None:
 def test_a_large_loss_counts_more_than_several_small_ones() -> None:
     points = [measured(2, 1.0, 1.3), measured(3, 1.0, 1.3), measured(4, 1.0, 1.3), measured(5, 3.0, 1.0)]
     found = fit(points, {"f.b.v": 0})
-    assert found.thresholds["f.b.v"] == ir.UNKNOWN and found.worst == pytest.approx(1.3)
+    assert found.thresholds["f.b.v"] == 6 and found.worst == pytest.approx(1.3)
     assert found.mean == pytest.approx(1.3 ** 0.75)
+
+
+def test_what_was_not_measured_is_not_said() -> None:
+    """A version that is faster on each shape runs on these, and where it was not measured by the nearest of them."""
+    condition = [{"v": parse_exp("3 * f.b.v <= 12")}]
+    assert fit([Measured({"v": 1.0, "items": 3.0}, condition)], {"f.b.v": 8}).thresholds == {"f.b.v": 4}
+    assert fit([Measured({"v": 3.0, "items": 1.0}, condition)], {"f.b.v": 2}).thresholds == {"f.b.v": 5}
+
+
+def test_arguments_of_one_shape_are_measured_once(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", str(program), "-e", "pick", "[1.0]", "[0]"]) == 0
+    out, err = capsys.readouterr()
+    assert "warning: no ARG depends on a shape: none has n, m, k or lengths" in err and "hint: " in err
+    assert err.count("pick.it: pulled") == 1 and "share = 0" not in out
+    assert main(["tune", str(program), "-e", "pick", "[1.0]", "[0]", "--shapes", "5x5,6x6"]) == 0
+    assert capsys.readouterr().err.count("pick.it: pulled") == 1
 
 
 def test_two_thresholds_are_found_together() -> None:
