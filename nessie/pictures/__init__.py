@@ -6,4 +6,5 @@
     png         greys as a PNG image, which SVG pictures embed
     files       the files of the pictures of a run
     plot        plots values by matplotlib
+    kinds       the kinds of plots
 """

@@ -407,7 +407,13 @@ def completion(options: argparse.Namespace) -> int:
     return 0
 
 
+def plot(options: argparse.Namespace) -> int:
+    """Plot the value of an expression."""
+    from nessie.tool.plotting import plotted
+    return plotted(options)
+
+
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "run": run, "eval": evaluate, "check": check, "test": test, "compile": compile_, "map": map_, "passes": passes,
-    "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view, "explain": view, "inspect": view,
+    "run": run, "eval": evaluate, "check": check, "test": test, "plot": plot, "compile": compile_, "map": map_,
+    "passes": passes, "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view, "explain": view, "inspect": view,
     "cache": cache, "doctor": doctor, "completion": completion}

@@ -26,6 +26,7 @@ from nessie.base.widths import SETTINGS
 from nessie.forms import FORMS
 from nessie.inspect.views import VIEWS
 from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
+from nessie.pictures.kinds import KINDS
 from nessie.pipeline import PASSES
 from nessie.running.targets import TARGETS
 from nessie.session.streams import say
@@ -140,7 +141,7 @@ def one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
 CALLING = ("run", "profile", "bench", "tune", "explain")        # commands that take ARGs
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
-RUNNING = ("run", "eval", "test", "profile", "bench", "tune", "explain")          # commands that run programs
+RUNNING = ("run", "eval", "test", "profile", "bench", "tune", "explain", "plot")      # commands that run programs
 BUILDING = (*RUNNING, *COMPILING)                               # commands that compile them
 BITS = tuple(map(str, SETTINGS))
 WHERE, FUSED, LIMITED, WORLD = "where it runs", "what is fused", "limits", "the run"
@@ -193,7 +194,8 @@ OPTIONS = (
     Option(("-t", "--type"), "TYPE", "the type of its argument, ([int],[float]) for two; it may tell lengths: "
            "([float; n],[float; n])", (*COMPILING, "run", "profile")),
     Option(("-o", "--output"), "PATH", "write the result there, as the ending says; - is standard output",
-           ("run", "compile", "show", "profile", "tune", "graph", "explain", "inspect", "doctor")),
+           ("run", "compile", "show", "profile", "tune", "graph", "explain", "inspect", "doctor",
+            "plot")),
     Option(("--shapes",), "NxM,...", "the numbers n, m and k for which ARGs are made and measured: 1e6x10,1000x1e6; "
            "lengths is m for each of n rows, or follows a power law where the shape is power or power:1000x1e6",
            ("tune",), type=shapes),
@@ -201,7 +203,9 @@ OPTIONS = (
            "of which the function makes tuples)", ("run",), type=names),
     Option(("--quote-formulas",), "", "in the .csv or .tsv file of -o, put an apostrophe before texts that "
            "spreadsheets would calculate, as they begin with = + - @", ("run",)),
-    Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval",)),
+    Option(("-f", "--file"), "FILE", "evaluate after the definitions of this file", ("eval", "plot")),
+    Option(("--kind",), "KIND", f"of the plot: {', '.join(KINDS)} (default: what the value's type suggests)", ("plot",),
+           KINDS),
     Option(("-x", "--expression"), "EXPR", "profile this, after the definitions of FILE", ("profile",)),
     Option(("--input",), "NAME=EXPR", "time this instead of the examples, under this name: the call of a function, "
            "whose arguments are made before, or else all of the expression; may be given several times", ("bench",),
@@ -287,6 +291,10 @@ SUBCOMMANDS = {
                           ("nessie explain program.nesl -e total '[[1, 2], [], [3]]'",)),
     "inspect": Subcommand("FILE", VIEWS["inspect"].does, "-e ENTRY [-t TYPE] [-o PAGE.html]",
                           ("nessie inspect program.nesl -e total -t '[[int]]' --open",)),
+    "plot": Subcommand("EXPR", "plot the value of an expression: a line, points, a histogram, an image, or the lengths "
+                       "of rows", "[-f FILE] -o PLOT.svg",
+                       ("nessie plot '{sin(float(i) / 10.0) : i in [0:100]}' -o sine.svg",
+                        "nessie plot 'degrees(100000)' -f graph.nesl --kind histogram -o degrees.png")),
     "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
                              "zsh or fish"),
     "cache": Subcommand("", "where compiled code is kept, and how much; with --clear, remove it"),

@@ -23,6 +23,7 @@ ENDINGS: dict[str, dict[str, str]] = {
     "show": FORM_ENDINGS,
     "doctor": {".json": "json"},
     "profile": {".json": "json", ".jsonl": "json"},
+    "plot": {".svg": "svg", ".png": "png", ".pdf": "pdf"},
     "run": {ending: ending[1:] for ending in WRITTEN},
     **{view.name: view.endings for view in VIEWS.values()},
 }

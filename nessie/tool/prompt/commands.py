@@ -59,11 +59,12 @@ def obey(repl: Repl, command: syntax.Command) -> None:
     row.obey(repl, command)
 
 
-def expression(command: syntax.Command) -> syntax.Exp:
-    """The expression after the command's word."""
+def expression(command: syntax.Command, text: str = "") -> syntax.Exp:
+    """The expression after the command's word: all that follows, or this first part of it."""
     assert command.span is not None         # it was typed
     span = command.span
-    until = replace(span.source, text=span.source.text[:span.end])
+    end = span.source.text.index(text, span.start + len(command.word)) + len(text) if text else span.end
+    until = replace(span.source, text=span.source.text[:end])
     return parse_expression(until, span.start + len(command.word))
 
 
@@ -139,6 +140,19 @@ def profile(repl: Repl, command: syntax.Command) -> None:
         repl.show(as_text(found))
 
 
+def plot_(repl: Repl, command: syntax.Command) -> None:
+    from nessie.tool.plotting import DEFAULT, picture
+    assert command.span is not None         # it was typed
+    found = FILE.fullmatch(command.text)
+    text, path = (found[1], found[2]) if found and found[1] else (command.text, DEFAULT)
+    with placed(command):
+        format_ = format_of("plot", path) or "svg"
+    exp = expression(command, text)
+    with placed(command):
+        made = picture(repl.session, exp, None, text, format_)
+    write(repl, command, path, made)
+
+
 def target(repl: Repl, command: syntax.Command) -> None:
     session, name = repl.session, command.text.lower()
     if not name:
@@ -209,6 +223,7 @@ def quit_(repl: Repl, command: syntax.Command) -> None:
 PROMPT_COMMANDS = (
     Row(":type", "EXPR", "its type; evaluates nothing", type_),
     *(Row(f":{found.name}", found.takes, found.does, view) for found in VIEWS.values()),
+    Row(":plot", 'EXPR ["FILE"]', "its plot, as plot.svg, or the file's ending says", plot_),
     Row(":time", "EXPR", "its value, and how long that took", time_),
     Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
     Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
