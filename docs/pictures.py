@@ -5,6 +5,7 @@
     peers.svg                           benchmarks/results/peers.json as bars               matplotlib
     speed.md, README.md                 the tables of benchmarks/results/peers.json
     prompt.svg                          forms and answers, coloured as at the prompt        rich
+    snowflake.svg                       nesl_examples/snowflake.nesl                        `nessie run`
     inspector.png                       the page of all stages of norm2                     a Chromium
 
 The libraries are the extra `docs`. The Chromium is CHROME's, or one that is on the path.
@@ -143,6 +144,13 @@ def inspector() -> bytes:
         return picture.read_bytes()
 
 
+def snowflake() -> bytes:
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        drawn = Path(folder) / "snowflake.svg"
+        assert nessie(["run", "nesl_examples/snowflake.nesl", "-e", "draw_snowflake", "4", "--draw", str(drawn)]) == 0
+        return drawn.read_bytes()
+
+
 PICTURES: dict[str, Callable[[], bytes]] = {
     "norm2-flat.svg": lambda: graph("none"),
     "norm2-fused.svg": lambda: graph("ilp"),
@@ -151,6 +159,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "speed.md": speed_page,
     "README.md": readme,
     "prompt.svg": prompt,
+    "snowflake.svg": snowflake,
     "inspector.png": inspector,
 }
 

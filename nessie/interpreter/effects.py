@@ -48,7 +48,8 @@ class StepFailed(NessieError):
 @dataclass
 class Effects:
     """The effects of a run. `positions`: those of the elements under way, outermost first; `held`: output with its
-    place, its positions and its type; `numbers`: by the ids of bodies, which it keeps alive, so that the ids stay unique."""
+    place, its positions and its type; `numbers`: by the ids of bodies, which it keeps alive, so that the ids stay
+    unique."""
     perform: Perform = no_effects
     positions: list[int] = field(default_factory=list)
     held: list[tuple[Place, Positions, str, Any, Type]] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Writes the reference of docs/language.md, all library functions:   python -m nessie.library.build_reference
 
-The functions, their types and their descriptions come from prelude.nesl, drawing.nesl and primitives.py. The sections are those of
-the prelude; PLACES assigns the primitives to them.
+The functions, their types and their descriptions come from prelude.nesl, drawing.nesl and primitives.py. The sections
+are those of the first two; PLACES assigns the primitives to them.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Loads the typed library, with which programs start.
 
-library.typed is prelude.nesl and drawing.nesl as a typed program, made by `python -m nessie.library.build_library`. Its definitions are
-found by their first lines, and parsed at their first use: a program pays only for what it uses.
+library.typed is prelude.nesl and drawing.nesl as a typed program, made by `python -m nessie.library.build_library`. Its
+definitions are found by their first lines, and parsed at their first use: a program pays only for what it uses.
 """
 from __future__ import annotations
 

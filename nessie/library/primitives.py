@@ -251,7 +251,7 @@ EFFECTS = (
     effect("_shell", f"([char], [char]) -> ([char], {STATUS})", "What a shell's command makes of the text."),
     effect("get_environment_variable", "[char] -> [char]", "The value of an environment variable, or nothing."),
     effect("_open_window", "([char], int, int, int, int, int) -> int",
-           "The number of a new window: title, left, low, width, height; of kind 1 the title names its picture's file."),
+           "The number of a new window: title, left, low, width, height; of kind 1 the title names the picture's file."),
     effect("_paint", "[int] -> bool", "Draws shapes, each as its numbers behind how many they are; t."),
     effect("_next_event", "(int, bool) -> (bool, int, int, int, int, int)",
            "Is there an event in the window, or will there be, if t? Its type, place, keys held and key."),
@@ -297,7 +297,7 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("stdout", 1, "stream", "Where programs print."),
     Constant("stderr", 2, "stream", "Where programs print, too."),
     Constant("display", "", "[char]", "Where windows are shown: nowhere, they become pictures."),
-    Constant("nesl_path", "", "[char]", "Before the names of the original's files: nothing, they lie where Nessie runs."),
+    Constant("nesl_path", "", "[char]", "Stands before names of files: nothing, they lie where Nessie runs."),
     Constant("default_window", ((500, 0), (500, 500)), "(int, int), int, int", "A place and a size for windows."),
     *(Constant(name, value, "int" if isinstance(value, int) else "int, int, int", doc)
       for name, value, doc in (*W_COLORS, *DRAWING)),

@@ -1,7 +1,7 @@
 """Records what programs draw into windows (nessie/library/drawing.nesl). Nothing is shown: pictures are made of it.
 
-A program draws shapes by their numbers: how many follow, the window, the kind of the shape, how to draw it, the width of
-lines, and what the kind says. Points are x and y in pixels from the upper left corner.
+A program draws shapes by their numbers: how many follow, the window, the kind of the shape, how to draw it, the width
+of lines, and what the kind says. Points are x and y in pixels from the upper left corner.
 
     0 point x y         3 arc x y radius from angle     6 clear                 15 image x y w h values
     1 lines x y ..      4 close                         7 disc x y radius       23 resize w h
@@ -96,7 +96,7 @@ class Drawing:
         elif shape.kind == CLEAR:
             self.taken -= sum(map(size_of, window.shapes))
             window.shapes = []
-        elif shape.turns and (again := last_like(shape, window.shapes)) is not None:     # undoes what the other has done
+        elif shape.turns and (again := last_like(shape, window.shapes)) is not None:  # undoes it
             self.taken -= size_of(window.shapes.pop(again))
         else:
             window.shapes.append(shape)

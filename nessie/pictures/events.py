@@ -45,19 +45,19 @@ class Wanted:
         if self.text == "click":
             return clicked(width // 2, height // 2)
         if found := POINT.fullmatch(self.text):
-            x, y, x1, y1, button = [int(n) if n else None for n in found.groups()]
-            assert x is not None and y is not None
-            return clicked(x, height - y, x if x1 is None else x1, height - (y if y1 is None else y1), button or 1)
+            x, y = int(found[1]), int(found[2])
+            x1, y1 = (int(found[3]), int(found[4])) if found[3] else (x, y)
+            return [Event(PRESSED, x, height - y, 0, int(found[5] or 1)),
+                    Event(RELEASED, x1, height - y1, 0, int(found[5] or 1))]
         if word == "key" and len(KEYS.get(key.strip(), key)) == 1:
             return [Event(PRESSED_KEY, width // 2, height // 2, 0, ord(KEYS.get(key.strip(), key)))]
         raise NessieError(f"{self.text} is no event of this window",
                           hint=f"there are {', '.join([*places, 'click', '200,100', 'key q'])}")
 
 
-def clicked(x: int, y: int, x1: int | None = None, y1: int | None = None, button: int = 1) -> list[Event]:
-    """Return the events of a mouse's button that is pressed, and released there or elsewhere."""
-    return [Event(PRESSED, x, y, 0, button),
-            Event(RELEASED, x if x1 is None else x1, y if y1 is None else y1, 0, button)]
+def clicked(x: int, y: int) -> list[Event]:
+    """Return the events of the mouse's first button, pressed and released."""
+    return [Event(PRESSED, x, y, 0, 1), Event(RELEASED, x, y, 0, 1)]
 
 
 def of_text(text: str) -> list[Wanted]:

@@ -144,4 +144,5 @@ def bars(axes: Any, numbers: Any, what: str) -> None:
     axes.set_xlabel(what)
 
 
-DRAWERS: dict[str, Callable[[Any, Any], None]] = dict(zip(KINDS, (line, scatter, histogram, image, lengths), strict=True))
+DRAWERS: dict[str, Callable[[Any, Any], None]] = dict(
+    zip(KINDS, (line, scatter, histogram, image, lengths), strict=True))

@@ -1,4 +1,4 @@
-"""A window as an SVG picture. Shapes of one kind that follow each other, and are drawn in the same way, are one path."""
+"""A window as an SVG picture. Shapes of one kind that follow each other, drawn in the same way, are one path."""
 from __future__ import annotations
 
 import base64

@@ -35,8 +35,8 @@ PRINTED = (1, 2)                # the streams that print
 @dataclass
 class World:
     """The world of running programs. `write` gets their output; `input` is their standard input, if they have one;
-    `allow_shell`: whether they may run other programs; `seed`: the seed of random numbers; `events`: the clicks and keys for
-    windows (nessie.pictures.events)."""
+    `allow_shell`: whether they may run other programs; `seed`: the seed of random numbers; `events`: the clicks
+    and keys for windows (nessie.pictures.events)."""
     write: Callable[[str], object] = lambda text: sys.stdout.write(text)
     allow_shell: bool = False
     seed: int = 0

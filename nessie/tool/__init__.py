@@ -8,6 +8,7 @@
     tune                nessie tune: measures the versions of a function
     testing             nessie test: examples in comments
     expected            reads and compares the values that an example expects
+    plotting            nessie plot and :plot: the value of an expression as a picture
     doctor              nessie doctor: what is installed, and what is missing
     cache               nessie cache: the compiled code that is kept
     calibrate           nessie doctor --calibrate: measures this computer for the scheduler

@@ -408,12 +408,24 @@ def completion(options: argparse.Namespace) -> int:
 
 
 def plot(options: argparse.Namespace) -> int:
-    """Plot the value of an expression."""
-    from nessie.tool.plotting import plotted
-    return plotted(options)
+    """Write a plot of the value of an expression."""
+    from nessie.base.system.writing import write
+    from nessie.syntax.parse import parse, read_source
+    from nessie.syntax.parser import parse_expression
+    from nessie.tool.plotting import file_of, picture
+    text = needed(options, "EXPR")
+    path, format_ = file_of(options.output)
+    session = new_session(options)
+    if options.file:
+        define(session, parse(read_source(options.file)))
+        session.listener = None
+    exp = parse_expression(Source("expression", text.strip().rstrip(";$")))
+    write(path, picture(session, exp, options.kind, text, format_))
+    say_aside(f"{path} is written\n")
+    return 0
 
 
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "plot": plot, "compile": compile_, "map": map_,
-    "passes": passes, "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view, "explain": view, "inspect": view,
-    "cache": cache, "doctor": doctor, "completion": completion}
+    "passes": passes, "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view, "explain": view,
+    "inspect": view, "cache": cache, "doctor": doctor, "completion": completion}

@@ -24,7 +24,7 @@ def script() -> ModuleType:
 PICTURES = script()
 
 
-@pytest.mark.parametrize("name", ["norm2-flat.svg", "norm2-fused.svg"])
+@pytest.mark.parametrize("name", ["norm2-flat.svg", "norm2-fused.svg", "snowflake.svg"])
 def test_a_graph_is_drawn_as_it_is_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert PICTURES.PICTURES[name]() == (DOCS / name).read_bytes(), "run python docs/pictures.py"

@@ -79,7 +79,8 @@ def test_a_window_is_no_place_of_an_apply_to_each() -> None:
 
 
 def test_a_closed_window_takes_nothing_more() -> None:
-    found, windows = drawn(WINDOW + "let _ = draw_lines([(0,0),(1,1)], 1, w); _ = close_window(w) in draw_points([(0,0)], w)")
+    found, windows = drawn(
+        WINDOW + "let _ = draw_lines([(0,0),(1,1)], 1, w); _ = close_window(w) in draw_points([(0,0)], w)")
     assert isinstance(found, NessieError) and found.message.startswith("the window is closed")
     assert [len(window.shapes) for window in windows] == [1], "what was drawn before stays"
 
@@ -113,7 +114,8 @@ def test_a_rectangle_that_the_mouse_draws() -> None:
 
 def test_without_events_a_program_does_not_wait_forever() -> None:
     found, windows = drawn(ASKING)
-    assert isinstance(found, NessieError) and found.message == "the program waits for a click or a key, and none is left"
+    assert isinstance(found, NessieError)
+    assert found.message == "the program waits for a click or a key, and none is left"
     assert found.hint.startswith("--events") and len(windows) == 1
     assert drawn(BOX + "first(w_get_input_noblock(w))")[0] == "F"
 

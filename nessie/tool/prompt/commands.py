@@ -20,6 +20,7 @@ from nessie.base.text.types_text import show_scheme
 from nessie.inspect.views import VIEWS, Subject
 from nessie.library import library
 from nessie.mono import nodes as mono
+from nessie.pictures.kinds import KINDS
 from nessie.running.targets import TARGETS
 from nessie.schedule.wishes.asked import asked, asked_levels
 from nessie.schedule.wishes.wishes import MAPPINGS
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 NEEDED = {"EXPR": "an expression", "NAME": "the name of a function"}
 FILE = re.compile(r'(.*?)\s*"([^"]+)"\s*', re.DOTALL)           # the name of one, behind the rest
+KIND = re.compile(r"(.*\S)\s+--kind\s+(\w+)\s*", re.DOTALL)
 EVERYTHING = re.compile(r"\s*--all\s*$")
 
 
@@ -141,15 +143,18 @@ def profile(repl: Repl, command: syntax.Command) -> None:
 
 
 def plot_(repl: Repl, command: syntax.Command) -> None:
-    from nessie.tool.plotting import DEFAULT, picture
-    assert command.span is not None         # it was typed
+    from nessie.tool.plotting import file_of, picture
     found = FILE.fullmatch(command.text)
-    text, path = (found[1], found[2]) if found and found[1] else (command.text, DEFAULT)
+    text, path = (found[1], found[2]) if found and found[1] else (command.text, None)
     with placed(command):
-        format_ = format_of("plot", path) or "svg"
+        path, format_ = file_of(path)
+    asked = KIND.fullmatch(text)
+    text, kind = (asked[1], asked[2]) if asked else (text, None)
+    if kind is not None and kind not in KINDS:
+        raise NessieError(f"{kind} is no kind of plots", *place(command), hint=f"there are {', '.join(KINDS)}")
     exp = expression(command, text)
     with placed(command):
-        made = picture(repl.session, exp, None, text, format_)
+        made = picture(repl.session, exp, kind, text, format_)
     write(repl, command, path, made)
 
 
@@ -223,7 +228,7 @@ def quit_(repl: Repl, command: syntax.Command) -> None:
 PROMPT_COMMANDS = (
     Row(":type", "EXPR", "its type; evaluates nothing", type_),
     *(Row(f":{found.name}", found.takes, found.does, view) for found in VIEWS.values()),
-    Row(":plot", 'EXPR ["FILE"]', "its plot, as plot.svg, or the file's ending says", plot_),
+    Row(":plot", 'EXPR [--kind KIND] ["FILE"]', f"its plot, as plot.svg or in the file: {', '.join(KINDS)}", plot_),
     Row(":time", "EXPR", "its value, and how long that took", time_),
     Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
     Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),

@@ -57,7 +57,8 @@ FIRST_WORD = re.compile(r"\s*(\w+)(?:\s+[\w\"]|\s*[;$])")     # of what might ha
 
 class Repl:
     """The state of the loop: the session, which is made at its first use, after the first prompt; and the screen.
-    `by_hand`: whether somebody types; `picture`: the file of what is drawn, if users name one; `begun`: the session, if it has been made; `read` returns the next line."""
+    `by_hand`: whether somebody types; `picture`: the file of what is drawn, if users name one;
+    `begun`: the session, if it has been made; `read` returns the next line."""
 
     def __init__(self, new_session: Callable[[], Session], by_hand: bool, picture: Path | None = None) -> None:
         self.new_session, self.by_hand, self.picture = new_session, by_hand, picture

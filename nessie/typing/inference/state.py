@@ -18,6 +18,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import Origin, Span
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Data, Pair, Scheme, Type, Var, instantiate
 from nessie.base.widths import Widths
+from nessie.library.primitives import ConstantValue
 from nessie.syntax import nodes as syntax
 from nessie.typing import nodes as typed
 from nessie.typing.advice import messages as complaints
