@@ -8,7 +8,10 @@
     types           the sequences in a written type, and their lengths
     walk            the parts of a tree
     scopes          where variables are bound and seen
+    layouts         how each construct of NESL is laid out
     text            writes trees as NESL
+    concrete        trees of all tokens of a text, with its comments
+    format          lays out a program's text, comments and all
     check           validator
     line_by_line    reads forms from a text that arrives line by line, for prompts
     examples        finds expressions with their values in comments, for nessie test

@@ -2,23 +2,26 @@
 
     function dotp(a, b) = sum({x * y : x in a; y in b});
 
-An expression is laid out for the least binding power that its place allows; it gets parentheses if its own power is
-less. The powers are those of the operators in syntax.grammar.rules.
+How a construct is laid out, syntax.layouts says. An expression is laid out for the least binding power that its place
+allows; it gets parentheses if its own power is less. The powers are those of the operators in syntax.grammar.rules.
 """
 from __future__ import annotations
 
 import math
 
 from nessie.base.source import Source
-from nessie.base.text.layout import HARD, LINE, SOFT, Doc, Group, Nest, join, render
+from nessie.base.text.layout import Doc, Group, join, render
 from nessie.base.text.places import Places
 from nessie.base.types import unnest_right
+from nessie.syntax import layouts
 from nessie.syntax import nodes as syntax
 from nessie.syntax.lexer import Lexer, is_command
+from nessie.syntax.patterns import is_constant
 
 POWER = {**dict.fromkeys(("or", "nor", "xor"), 7), **dict.fromkeys(("and", "nand"), 8),
          **dict.fromkeys(("==", "/=", "<", ">", "<=", ">="), 10), **dict.fromkeys(("+", "-", "++"), 20),
          **dict.fromkeys(("*", "/", "||"), 21), "^": 22, "<-": 23, "->": 24}
+BRACKETED = (syntax.Each, syntax.Sequence)
 ANY, OPEN, COMMA, DEFINE, PREFIX, APPLY = 0, 1, 4, 5, 25, 30     # OPEN: an expression that extends as far as possible
 
 
@@ -59,19 +62,19 @@ def form_doc(form: syntax.TopLevel) -> Doc:
     match form:
         case syntax.FunctionDef(name, parameter, signature, text, body):
             head: Doc = ("function ", name, "(", pattern_doc(parameter), ")")
-            head = head if signature is None else (head, " : ", signature_doc(signature))
-            head = head if text is None else (head, Nest((LINE, string(text))))
-            return head if body is None else (head, " =", Nest((LINE, result(body))))
+            head = head if signature is None else layouts.typed(head, ":", signature_doc(signature))
+            head = layouts.definition(head, None if text is None else string(text))
+            return head if body is None else layouts.equation(head, "=", result(body))
         case syntax.DatatypeDef(name, type_, contexts):
             space = "" if isinstance(type_, syntax.TypePair) else " "
             return ("datatype ", name, space, type_doc(type_, DEFINE), contexts_doc(contexts))
         case syntax.Assign(pattern, value):
-            return (pattern_doc(pattern, APPLY), " =", Nest((LINE, result(value))))
+            return layouts.equation(pattern_doc(pattern, APPLY), "=", result(value))
         case syntax.FileVariable(pattern, value):
-            return (pattern_doc(pattern, APPLY), " |=", Nest((LINE, result(value))))
+            return layouts.equation(pattern_doc(pattern, APPLY), "|=", result(value))
         case syntax.Background(name, value, options):
             parts = [doc(value, DEFINE), *(doc(option, DEFINE) for option in options)]
-            return (name, " &=", Nest((LINE, join((",", LINE), parts))))
+            return layouts.equation(name, "&=", layouts.items(layouts.with_separators(parts)))
         case syntax.Evaluate(value):
             return result(value)
         case syntax.Command(word, text):
@@ -97,7 +100,7 @@ def contexts_doc(contexts: tuple[syntax.Context, ...]) -> Doc:
 def doc(exp: syntax.Exp, least: int = ANY) -> Doc:
     """Lay out the expression for a place that allows only expressions of at least this binding power."""
     inside = doc_inside(exp)
-    return inside if power(exp) >= least else ("(", Nest(inside, 1), ")")
+    return inside if power(exp) >= least else layouts.parentheses("(", inside, ")")
 
 
 def result(exp: syntax.Exp) -> Doc:
@@ -170,28 +173,29 @@ def string(text: str) -> str:
 
 
 def tuple_doc(exp: syntax.Exp) -> Doc:
-    return Group(join((",", LINE), [doc(item, DEFINE) for item in unnest_right(exp, syntax.Pair)]))
+    return layouts.items(layouts.with_separators([doc(item, DEFINE) for item in unnest_right(exp, syntax.Pair)]))
 
 
 def operators(exp: syntax.Binary) -> Doc:
     """Lay out a chain of operators of one power as one group, however long."""
     if exp.op == "->":
         return right_operators(exp)
-    own, parts = POWER[exp.op], list[Doc]()
+    own, parts = POWER[exp.op], list[tuple[Doc, Doc]]()
     left: syntax.Exp = exp
     while isinstance(left, syntax.Binary) and POWER[left.op] == own:
-        parts.append((LINE, left.op, " ", doc(left.right, own + 1)))
+        parts.append((left.op, doc(left.right, own + 1)))
         left = left.left
-    return Group((doc(left, own), Nest(tuple(reversed(parts)))))
+    return layouts.operators(doc(left, own), tuple(reversed(parts)))
 
 
-def right_operators(exp: syntax.Exp) -> Doc:
+def right_operators(exp: syntax.Binary) -> Doc:
     """Lay out a -> b -> c, which is a -> (b -> c)."""
-    parts: list[Doc] = []
-    while isinstance(exp, syntax.Binary) and exp.op == "->":
-        parts += [doc(exp.left, PREFIX), LINE, "-> "]
-        exp = exp.right
-    return Group(Nest((*parts, doc(exp, POWER["->"]))))
+    first, parts = doc(exp.left, PREFIX), list[Doc]()
+    right = exp.right
+    while isinstance(right, syntax.Binary) and right.op == "->":
+        parts.append(doc(right.left, PREFIX))
+        right = right.right
+    return layouts.operators(first, [("->", part) for part in (*parts, doc(right, POWER["->"]))])
 
 
 def applications(exp: syntax.Exp) -> Doc:
@@ -199,8 +203,7 @@ def applications(exp: syntax.Exp) -> Doc:
     parts: list[Doc] = []
     while isinstance(exp, syntax.Apply | syntax.Index):
         if isinstance(exp, syntax.Apply):
-            inside = doc(exp.argument)
-            parts.append(Group(("(", Nest((SOFT, inside)), SOFT, ")")))
+            parts.append(layouts.arguments("(", doc(exp.argument), ")", isinstance(exp.argument, BRACKETED)))
             exp = exp.function
         else:
             parts.append(("[", result(exp.index), "]"))
@@ -209,40 +212,42 @@ def applications(exp: syntax.Exp) -> Doc:
 
 
 def conditional(exp: syntax.Exp) -> Doc:
-    parts: list[Doc] = []
+    arms: list[tuple[Doc, Doc, Doc, Doc, Doc]] = []
     while isinstance(exp, syntax.If):
-        parts += ["if ", result(exp.condition), Nest((LINE, "then ", Nest(result(exp.then), 5))), LINE, "else "]
+        arms.append(("if", result(exp.condition), "then", result(exp.then), "else"))
         exp = exp.orelse
-    return Group((*parts, Nest(result(exp), 5)))
+    return layouts.conditional(arms, result(exp))
 
 
 def let(exp: syntax.Exp) -> Doc:
-    """Lay out a let. Each binding has a line of its own, unless all of it fits on one."""
-    parts: list[Doc] = []
+    opened: list[tuple[Doc, list[Doc], Doc]] = []
     while isinstance(exp, syntax.Let):
-        bindings = [(pattern_doc(binding.pattern, APPLY), " = ", Nest(result(binding.value), 2))
-                    for binding in exp.bindings]
-        parts += ["let ", Nest(join((";", LINE), bindings), 4), LINE, "in "]
+        bindings = [layouts.binding(pattern_doc(one.pattern, APPLY), "=", result(one.value)) for one in exp.bindings]
+        opened.append(("let", layouts.with_separators(bindings, ";"), "in"))
         exp = exp.body
-        parts += [HARD] if isinstance(exp, syntax.Let) else []
-    return Group((*parts, Nest(result(exp), 3)))
+    return layouts.lets(opened, result(exp))
 
 
 def bracketed(exp: syntax.Exp) -> Doc:
     match exp:
         case syntax.Sequence(elements):
-            return Group(("[", Nest(join((",", LINE), [doc(e, DEFINE) for e in elements]), 1), "]"))
+            return layouts.sequence("[", layouts.with_separators([doc(e, DEFINE) for e in elements]), "]",
+                                    all([is_small(e) for e in elements]))
         case syntax.Empty(element):
             return ("[] ", type_doc(element, APPLY))
         case syntax.Range(start, stop, stride):
             bounds = [start, stop] if stride is None else [start, stop, stride]
             return ("[", join(":", [doc(bound, DEFINE) for bound in bounds]), "]")
         case syntax.Each(body, generators, guard, serial):
-            parts: list[Doc] = [] if body is None else [result(body), LINE, ": "]
-            parts.append(Nest(join((";", LINE), [generator_doc(g) for g in generators])))
-            parts += [] if guard is None else [LINE, "| ", result(guard)]
-            return Group(("{* " if serial else "{", Nest(tuple(parts), 1), "}"))
+            return layouts.each("{* " if serial else "{", None if body is None else (result(body), ":"),
+                                layouts.with_separators([generator_doc(g) for g in generators], ";"),
+                                None if guard is None else ("|", result(guard)), "}")
     raise TypeError(exp)
+
+
+def is_small(exp: syntax.Exp) -> bool:
+    """Is it a constant, or a tuple of some?"""
+    return all([is_constant(item) for item in unnest_right(exp, syntax.Pair)])
 
 
 def generator_doc(generator: syntax.Generator) -> Doc:

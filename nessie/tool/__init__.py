@@ -7,6 +7,7 @@
     formats             the formats in which commands write
     tune                nessie tune: measures the versions of a function
     testing             nessie test: examples in comments
+    formatting          nessie fmt: lays out programs
     expected            reads and compares the values that an example expects
     plotting            nessie plot and :plot: the value of an expression as a picture
     doctor              nessie doctor: what is installed, and what is missing

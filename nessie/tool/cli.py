@@ -393,6 +393,12 @@ def test(options: argparse.Namespace) -> int:
     return test(options)
 
 
+def fmt(options: argparse.Namespace) -> int:
+    """Lay out programs."""
+    from nessie.tool.formatting import fmt
+    return fmt(options)
+
+
 def cache(options: argparse.Namespace) -> int:
     """Tell of the compiled code that is kept, or remove it."""
     from nessie.tool.cache import clear, told
@@ -426,6 +432,6 @@ def plot(options: argparse.Namespace) -> int:
 
 
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "run": run, "eval": evaluate, "check": check, "test": test, "plot": plot, "compile": compile_, "map": map_,
-    "passes": passes, "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view, "explain": view,
-    "inspect": view, "cache": cache, "doctor": doctor, "completion": completion}
+    "run": run, "eval": evaluate, "check": check, "test": test, "fmt": fmt, "plot": plot, "compile": compile_,
+    "map": map_, "passes": passes, "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view,
+    "explain": view, "inspect": view, "cache": cache, "doctor": doctor, "completion": completion}

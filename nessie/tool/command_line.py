@@ -225,6 +225,8 @@ OPTIONS = (
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
     Option(("--space",), "SPACE", "the space that is mapped: [0, 0] <= iv < [n, m] step [2, 1] width [1, 1]", ("map",)),
     Option(("--open",), "", "show the page in a browser", ("inspect",)),
+    Option(("--check",), "", "write nothing; name the programs that would change, and fail if there are any", ("fmt",)),
+    Option(("--diff",), "", "write nothing; show what would change, and fail if anything would", ("fmt",)),
     Option(("--clear",), "", "remove all that is kept", ("cache",)),
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
@@ -257,6 +259,8 @@ SUBCOMMANDS = {
                         ("nessie check program.nesl",)),
     "test": Subcommand("FILE...", "check the examples in comments of programs, lines such as: "
                        "twice([1, 2]) => [2, 4]"),
+    "fmt": Subcommand("FILE...", "lay out programs in their files, comments and all; - is standard input", "",
+                      ("nessie fmt program.nesl", "nessie fmt --check *.nesl")),
     "compile": Subcommand("FILE", "print a form of the compiled program", "-e ENTRY [-t TYPE] --emit FORM",
                           ("nessie compile program.nesl -e total -t '[[int]]' --emit llvm",)),
     "passes": Subcommand("", "list the passes of the compiler"),
@@ -307,7 +311,7 @@ OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of
                 "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
 MEANT = {"trace": "profile, or print_debug in the program", "repl": "alone, for the prompt", "build": "compile",
-         "time": "bench", "benchmark": "bench", "measure": "bench", "type": "check", "doc": "eval 'help NAME'",
+         "format": "fmt", "time": "bench", "benchmark": "bench", "measure": "bench", "type": "check", "doc": "eval 'help NAME'",
          "describe": "eval 'help NAME'"}
 SWITCHES = ("-h", "--help", "--version")
 

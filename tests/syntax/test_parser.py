@@ -341,8 +341,7 @@ def test_layout_has_few_parentheses_and_breaks_long_lines() -> None:
                     "result = {qsort(v): v in [lesser, greater]} in result[0] ++ equal ++ result[1];")
     assert syntax_text.show(program) == """\
 function qsort(a) =
-  if #a < 2
-    then a
+  if #a < 2 then a
   else let pivot = a[#a / 2];
            lesser = {e in a | e < pivot};
            equal = {e in a | e == pivot};

@@ -4,6 +4,7 @@ A document is a string, a tuple of documents one after another, or
     LINE, SOFT     a line break; where its group fits on the line: a blank, nothing
     HARD           a line break in any case
     Nest(doc)      its line breaks indent by `by` more
+    Align(doc)     its line breaks indent to where it begins
     Group(doc)     on one line if it fits
     Mark(doc, of)  the document itself; its text shows `of`, for example a part of a program
     Aside          a comment: whether a group fits does not depend on it, except that text must not follow its line
@@ -29,6 +30,11 @@ class Break:
 class Nest:
     doc: Doc
     by: int = 2
+
+
+@dataclass(frozen=True)
+class Align:
+    doc: Doc
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,11 @@ class Shown:
     of: object
 
 
-Doc = str | tuple["Doc", ...] | Break | Nest | Group | Mark | Aside | Gap
+Doc = str | tuple["Doc", ...] | Break | Nest | Align | Group | Mark | Aside | Gap
 Work = tuple[int, bool, "Doc | int"]            # indentation, on one line?, document or mark to end
 
 LINE, SOFT, HARD, GAP = Break(" "), Break(""), Break(None), Gap()
-HUGGED_LEFT, HUGGED_RIGHT = "([{ ", ",;)]}"      # beside these a comment needs no blank
+HUGGED_LEFT, HUGGED_RIGHT = "([{ \n", ",;)]}"      # beside these a comment needs no blank
 
 
 def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
@@ -106,6 +112,9 @@ class Page:
 
     def settle(self, owed: str, indent: int) -> None:
         self.owed = ""
+        if "\n" in owed and self.out[-1:] == [" "]:
+            self.out.pop()
+            self.length -= 1
         self.add(owed + " " * indent if "\n" in owed else owed)
 
     def line(self, indent: int) -> None:
@@ -115,6 +124,10 @@ class Page:
         """A break that is none."""
         if not self.owed or text:
             self.settle(self.owed or text, indent)
+
+    def next_column(self, indent: int) -> int:
+        """Where more text would begin."""
+        return indent if "\n" in self.owed else self.column + len(self.owed)
 
     def begins_line(self) -> bool:
         return not self.out or (self.out[-1].startswith("\n") and not self.out[-1].strip())
@@ -160,9 +173,11 @@ def render_marked(doc: Doc, width: int = WIDTH) -> tuple[str, list[Shown]]:
                 work += [(indent, flat, inner) for inner in reversed(part)]
             case Nest(inner, by):
                 work.append((min(indent + by, DEEPEST_INDENT), flat, inner))
+            case Align(inner):
+                work.append((min(page.next_column(indent), DEEPEST_INDENT), flat, inner))
             case Group(inner):
-                column = indent if "\n" in page.owed else page.column
-                work.append((indent, flat or fits(inner, width - column, width - indent, work), inner))
+                room = width - page.next_column(indent)
+                work.append((indent, flat or fits(inner, room, width - indent, work), inner))
             case Break(text) if flat and text is not None:
                 page.blank(text, indent)
             case Break():
@@ -203,7 +218,7 @@ def fits(doc: Doc, room: int, fresh_room: int, after: list[Work]) -> bool:
                 room, begun = room - len(text), begun or bool(text)
             case tuple() as parts:
                 work += reversed(parts)
-            case Nest(inner) | Group(inner) | Mark(inner):
+            case Nest(inner) | Align(inner) | Group(inner) | Mark(inner):
                 work.append(inner)
             case Aside(_, fresh, ends):
                 if not begun:
