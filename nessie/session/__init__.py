@@ -7,6 +7,7 @@
     with_values     adds the failing values to the error of a failed check
     library_calls   tells a check that fails in a function of the library as a mistake in its call
     commands        commands of the top level: describe, show, set and others
+    checking        checks a text form by form, and evaluates nothing
     columns         names for the columns of a function's result
     describe        describes a name
     counters        counts what a GPU's kernels do to memory, and shows it

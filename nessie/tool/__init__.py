@@ -8,6 +8,7 @@
     tune                nessie tune: measures the versions of a function
     testing             nessie test: examples in comments
     formatting          nessie fmt: lays out programs
+    language_server     nessie lsp: serves an editor
     expected            reads and compares the values that an example expects
     plotting            nessie plot and :plot: the value of an expression as a picture
     doctor              nessie doctor: what is installed, and what is missing

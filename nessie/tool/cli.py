@@ -70,8 +70,8 @@ def main(words: list[str] | None = None) -> int:
             return repl(session_maker(options), options.draw)
         limit = deadline_of(options)
         with signals.heard(), progress(options.activity):
-            if options.jsonl:           # each line is work of its own
-                return evaluate(options)
+            if options.jsonl or options.command == "lsp":       # each line, or request, is work of its own
+                return RUNNERS[options.command](options)
             return run_deep(lambda: RUNNERS[options.command](options), limit, LEAVES)
     except UsageError as error:
         complain(error)
@@ -399,6 +399,12 @@ def fmt(options: argparse.Namespace) -> int:
     return fmt(options)
 
 
+def lsp(options: argparse.Namespace) -> int:
+    """Serve an editor."""
+    from nessie.tool.language_server import lsp
+    return lsp(options)
+
+
 def cache(options: argparse.Namespace) -> int:
     """Tell of the compiled code that is kept, or remove it."""
     from nessie.tool.cache import clear, told
@@ -434,4 +440,4 @@ def plot(options: argparse.Namespace) -> int:
 RUNNERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run, "eval": evaluate, "check": check, "test": test, "fmt": fmt, "plot": plot, "compile": compile_,
     "map": map_, "passes": passes, "show": show, "profile": profile, "bench": bench, "tune": tune, "graph": view,
-    "explain": view, "inspect": view, "cache": cache, "doctor": doctor, "completion": completion}
+    "explain": view, "inspect": view, "lsp": lsp, "cache": cache, "doctor": doctor, "completion": completion}

@@ -299,6 +299,7 @@ SUBCOMMANDS = {
                        "of rows", "[-f FILE] -o PLOT.svg",
                        ("nessie plot '{sin(float(i) / 10.0) : i in [0:100]}' -o sine.svg",
                         "nessie plot 'degrees(100000)' -f graph.nesl --kind histogram -o degrees.png")),
+    "lsp": Subcommand("", "serve an editor, over standard input and output, by the language server protocol"),
     "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
                              "zsh or fish"),
     "cache": Subcommand("", "where compiled code is kept, and how much; with --clear, remove it"),
@@ -311,8 +312,8 @@ OPERAND_HELP = {"FILE": "a program, or where a command compiles one, the text of
                 "SHELL": "bash, zsh or fish",
                 "EXPR": "an expression, or forms that end with ;"}
 MEANT = {"trace": "profile, or print_debug in the program", "repl": "alone, for the prompt", "build": "compile",
-         "format": "fmt", "time": "bench", "benchmark": "bench", "measure": "bench", "type": "check", "doc": "eval 'help NAME'",
-         "describe": "eval 'help NAME'"}
+         "format": "fmt", "time": "bench", "benchmark": "bench", "measure": "bench", "type": "check",
+         "doc": "eval 'help NAME'", "describe": "eval 'help NAME'"}
 SWITCHES = ("-h", "--help", "--version")
 
 ARGUMENT_HELP = """\

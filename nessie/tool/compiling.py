@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError, Source, UsageError
+from nessie.base.source import Source, UsageError
 from nessie.base.widths import Widths
 from nessie.session.streams import complain, say, warn
 from nessie.tool.formats import CUBIN, listed
@@ -31,31 +31,10 @@ def check(options: argparse.Namespace) -> int:
 
 def check_nesl(source: Source, widths: Widths) -> int:
     from nessie.library import library
-    from nessie.pragmas import doubtful as doubtful_pragmas
-    from nessie.pragmas import mistakes
-    from nessie.syntax import nodes as syntax
-    from nessie.syntax.parse import forms
-    from nessie.typing import infer
-    from nessie.typing.advice.hints import doubts
-    environment, status = library.library(widths), 0
-    sources: dict[Source, None] = {}
-    doubtful: list[NessieError] = []
-    for form in forms(source):
-        try:
-            if isinstance(form, NessieError):
-                raise form
-            if span := getattr(form, "span", None):
-                sources[span.source] = None
-            doubtful += doubts(form)
-            environment = infer.infer(syntax.Program((form,)), environment)[1]
-        except NessieError as error:
-            complain(error)
-            status = FAILED
-    for mistake in mistakes(sources):
-        complain(mistake)
-        status = FAILED
-    warn(doubt.told() for doubt in (*doubtful_pragmas(sources), *doubtful))
-    return status
+    from nessie.session import checking
+    found = checking.check(source, library.library(widths), tell=complain)
+    warn(doubt.told() for doubt in found.warnings)
+    return FAILED if found.errors else 0
 
 
 def compile_(options: argparse.Namespace) -> int:

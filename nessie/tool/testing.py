@@ -18,6 +18,8 @@ from dataclasses import replace
 from typing import Any
 
 from nessie.base.source import Interrupted, NessieError, Source, Span, Unsupported, UsageError
+from nessie.base.system.deadline import NEVER, Deadline
+from nessie.base.system.deep import run_deep
 from nessie.base.text.types_text import show_scheme
 from nessie.base.text.values_text import show_value
 from nessie.base.types import Type
@@ -87,27 +89,31 @@ def define_all(session: Session, source: Source) -> set[str]:
 
 def holds(session: Session, example: Example) -> bool:
     """Whether the example holds. If not, print why."""
+    why = why_not(session, example)
+    say(f"failed: {why}\n" if why else "")
+    return not why
+
+
+def why_not(session: Session, example: Example, limit: Deadline = NEVER) -> str:
+    """Why the example does not hold; empty if it does."""
     world = session.target.world
     seed = world.seed
     try:
-        session.target.in_time(lambda: check(session, example))
+        run_deep(lambda: session.target.in_time(lambda: check(session, example)), limit)
     except Failed as failed:
-        say(f"failed: {failed}\n")
-        return False
+        return str(failed)
     except Interrupted:
         raise
     except NessieError as error:
         error.places = tuple([(in_file(span, example.expression.source), label) for span, label in error.places])
         if not any(example.expression.holds(span) or example.expected.holds(span) for span, _ in error.places):
             error.places = (*error.places, (example.expression, "in this example"))
-        say(f"failed: {error.told()}\n")
-        return False
+        return error.told()
     except MemoryError:
-        say(f"failed: out of memory\n{example.expression.excerpt()}\n")
-        return False
+        return f"out of memory\n{example.expression.excerpt()}"
     finally:
         world.seed = seed
-    return True
+    return ""
 
 
 def check(session: Session, example: Example) -> None:

@@ -79,7 +79,7 @@ CIRCLES = [
 
 # Parts that need an optional extra of setup.cfg.
 NEEDS = {"tool.prompt.history": "prompt_toolkit", "tool.prompt.prompt": "prompt_toolkit",
-         "tool.prompt.highlighting": "pygments"}
+         "tool.prompt.highlighting": "pygments", "lsp.server": "pygls", "lsp.places": "lsprotocol"}
 
 
 def modules(package: str = "nessie") -> list[str]:
