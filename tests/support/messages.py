@@ -154,6 +154,7 @@ NO_EXAMPLES = {
     "recursion takes more than \0 bytes, \0 calls deep": "a gigabyte; test_endless.py has a smaller one",
     "completion needs argcomplete": MACHINE,
     "plots are drawn by matplotlib, which is not here": MACHINE,
+    "the language server needs pygls": MACHINE,
     "\0 has its lengths on a GPU, where they are not compared with its type's": MACHINE,
     "\0: out of memory while reading it": MACHINE,
     "\0: cannot be written: permission denied": MACHINE,
