@@ -11,8 +11,9 @@ name that a reader would look for.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nessie import driver, forms, pipeline
@@ -48,8 +49,8 @@ TITLES = {"source": "the program as it was written", "typed": "every type, every
           "mono": "one copy of each function for each use; calls inlined", "flat": "kernels of one combinator each",
           "graph": "what depends on what, and what shares a kernel", "schedule": "the kernels, and all verdicts",
           "fused": "the kernels as they run", "notes": "functions, groups, lengths, borders",
-          "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs",
-          "measured": "what each kernel took, beside what was predicted"}
+          "measured": "what each kernel took, beside what was predicted",
+          "loops": "the kernels' code", "llvm": "for the CPU", "cuda": "for GPUs"}
 
 
 def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any,
@@ -58,8 +59,12 @@ def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: 
     if start not in BEFORE_FUSING:
         raise UsageError(f"a {start.name} program is fused already; inspect shows those that come before: "
                          f"{', '.join(form.name for form in BEFORE_FUSING)}")
-    ran = driver.run_through(job, start, program, pipeline.pass_named("fuse"))
-    return Collection(job, source, ran, measured).data()
+    return collection(job, start, source, program, measured).data()
+
+
+def collection(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any,
+               measured: Measured | None = None) -> Collection:
+    return Collection(job, source, driver.run_through(job, start, program, pipeline.pass_named("fuse")), measured)
 
 
 def one_pass(job: pipeline.Job, name: str, form: forms.Form[Any], program: Any) -> Any:
@@ -88,31 +93,49 @@ class Collection:
         self.flat, self.fused = self.made[forms.FLAT], self.made[forms.FUSED]
         self.graphs: Sequence[Graph] = one_pass(job, "graph", forms.FLAT, self.flat)
         self.sources, self.nodes = Sources(), Nodes(self.graphs)
+        self.generated: dict[str, Generated] = {}           # by target
         self.sources.add(source)
         clusters = self.clusters(self.made[forms.SCHEDULE])
         self.nodes.clusters = {number: members for members in clusters for number in members}
 
-    def data(self) -> dict[str, Any]:
-        nodes = self.node_data()
-        stages = [self.stage(form, self.made[form]) for form in (forms.TYPED, forms.MONO) if form in self.made]
-        shared = one_pass(self.job, "share-sites", forms.FLAT, self.flat)
-        stages.append(self.stage(forms.FLAT, shared, FlatMarks(self, shared, False)))
-        stages.append(stage("graph", "", []))
-        stages.append(self.stage(forms.SCHEDULE, self.made[forms.SCHEDULE], ScheduleMarks(self)))
-        stages.append(self.stage(forms.FUSED, self.fused, FlatMarks(self, self.fused, True)))
-        stages.append(self.notes())
-        found: dict[str, Any] = {}
-        if self.measured is not None:
-            by_kernel = FlatMarks(self, self.fused, True).by_kernel
-            text, parts = text_with_marks(self.measured, by_kernel)
-            stages.append(stage("measured", text, [(start, end, [], [], of, "") for start, end, of in parts]))
-            found["measured"] = as_data(self.measured, by_kernel)
-        stages += self.code()
+    def data(self, wanted: Container[str] = tuple(TITLES), details: bool = True) -> dict[str, Any]:
+        """The data with the texts of the wanted stages; others have none. Without `details`, it leaves out what takes
+        as long again as all else: the nodes' bindings, the other schedules, why two nodes are apart and at what
+        price."""
+        nodes, schedules = self.node_data(details), self.schedules(details)
+        makers = self.makers()
+        stages = [makers[name]() if name in makers and name in wanted else stage(name, None, [])
+                  for name in TITLES if name in (*makers, "source")]
         marks: list[Mark] = [(a, b, [number], [], [], "") for a, b, number in self.sources.nested()]
+        stages[0] = stage("source", self.sources.text, marks)           # all that the others come from
         return {"entry": self.job.entry or self.flat.entry.function, "target": self.job.target, "mode": self.job.fuse,
                 "file": next(iter(self.sources.starts)).name, "spans": list(self.sources.spans), "nodes": nodes,
-                "stages": [stage("source", self.sources.text, marks), *stages], "schedules": self.schedules(),
-                "operations": OPERATIONS, **found}
+                "stages": stages, "schedules": schedules, "operations": OPERATIONS,
+                **({} if self.measured is None else {"measured": as_data(self.measured, self.by_kernel())})}
+
+    # Stages -------------------------------------------------------------------------------------
+
+    def makers(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        """What makes each stage but the source."""
+        nested = {form.name: partial(self.stage, form, self.made[form])
+                  for form in (forms.TYPED, forms.MONO) if form in self.made}
+        return {**nested, "flat": self.flat_stage, "graph": lambda: stage("graph", "", []),
+                "schedule": lambda: self.stage(forms.SCHEDULE, self.made[forms.SCHEDULE], ScheduleMarks(self)),
+                "fused": lambda: self.stage(forms.FUSED, self.fused, FlatMarks(self, self.fused, True)),
+                "notes": self.notes, **({} if self.measured is None else {"measured": self.measured_stage}),
+                **{name: partial(self.code, name) for name in ("loops", "llvm", "cuda")}}
+
+    def flat_stage(self) -> dict[str, Any]:
+        shared = one_pass(self.job, "share-sites", forms.FLAT, self.flat)
+        return self.stage(forms.FLAT, shared, FlatMarks(self, shared, False))
+
+    def by_kernel(self) -> dict[str, list[int]]:
+        return FlatMarks(self, self.fused, True).by_kernel
+
+    def measured_stage(self) -> dict[str, Any]:
+        assert self.measured is not None
+        text, parts = text_with_marks(self.measured, self.by_kernel())
+        return stage("measured", text, [(start, end, [], [], of, "") for start, end, of in parts])
 
     def stage(self, form: forms.Form[Any], program: Any, marks: Marks | None = None) -> dict[str, Any]:
         text, shown = forms.show_marked(form, program)
@@ -131,9 +154,9 @@ class Collection:
             for cluster in region.clusters:
                 yield tuple(self.nodes.numbers[region.function, region.number, name] for name in cluster)
 
-    def node_data(self) -> list[dict[str, Any]]:
-        """The details of each node that the page shows."""
-        bindings = self.bindings()
+    def node_data(self, details: bool) -> list[dict[str, Any]]:
+        """What the page shows of each node."""
+        bindings = self.bindings if details else {}
         found = []
         for graph in self.graphs:
             index = Index(graph)
@@ -147,6 +170,7 @@ class Collection:
                               **({"by": node.by} if node.by else {})})
         return found
 
+    @cached_property
     def bindings(self) -> dict[tuple[str, int, str], str]:
         """The text of each node: a kernel's binding, or a statement of the host."""
         flat = specialise_sites(self.flat)
@@ -156,15 +180,16 @@ class Collection:
                 for region, _ in regions_with_graphs(flat, pipeline.profile(self.job), None, None)
                 for step in steps_of(region, kernels).steps}
 
-    def schedules(self) -> list[dict[str, Any]]:
-        """The schedules of each mode, as data."""
+    def schedules(self, details: bool) -> list[dict[str, Any]]:
+        """The schedules of each mode, as data; without `details` that of the job's own alone."""
         found = []
-        for mode in reversed(MODES):
+        for mode in reversed(MODES) if details else (self.job.fuse,):
             job = replace(self.job, fuse=mode, wishes=() if mode == "none" else self.job.wishes)
             made: Schedule = self.made[forms.SCHEDULE] if mode == self.job.fuse else \
                 one_pass(job, "schedule", forms.FLAT, self.flat)
+            reasons = self.explained if details else [{} for _ in self.graphs]
             regions = [self.region(graph, region, explained, mode == "ilp")
-                       for graph, region, explained in zip(self.graphs, made.regions, self.explained, strict=True)]
+                       for graph, region, explained in zip(self.graphs, made.regions, reasons, strict=True)]
             found.append({"mode": mode, "regions": regions, "cost": sum(region.cost for region in made.regions),
                           "kernels": sum(kernel["launch"] is not None for region in regions
                                          for kernel in region["kernels"]),
@@ -186,34 +211,33 @@ class Collection:
         for node in data["nodes"]:
             node["id"] = self.nodes.numbers[graph.name, graph.region, node["name"]]
         for pair in data["pairs"]:
-            found = explained[pair["first"], pair["second"]]
+            pair["ids"] = [self.nodes.numbers[graph.name, graph.region, pair[end]] for end in ("first", "second")]
+            found = explained.get((pair["first"], pair["second"]))
+            if found is None:
+                continue
             if best:
                 pair.update(found)
             elif pair["verdict"] == NEVER == found["verdict"] and pair["reason"] == found["reason"]:
                 pair["witness"] = found["witness"]
-            pair["ids"] = [self.nodes.numbers[graph.name, graph.region, pair[end]] for end in ("first", "second")]
         del data["edges"]
         return data
 
     # Code ---------------------------------------------------------------------------------------
 
-    def code(self) -> list[dict[str, Any]]:
-        """The loops for the job's target, and the targets' own code."""
+    def code(self, name: str) -> dict[str, Any]:
+        """The loops for the job's target, or a target's own code."""
         from nessie.cudagen.cpu import llvm
         from nessie.cudagen.cuda import cuda
         from nessie.cudagen.loops import printer as loops_printer
-        generated = {target: generate(self.job, self.fused, target) for target in ("cpu", "cuda")}
-        target = "cuda" if self.job.target in forms.WITHOUT_STACK else "cpu"
-        found = []
-        for name, of, document in (("loops", target, loops_printer.document), ("llvm", "cpu", llvm.document),
-                                   ("cuda", "cuda", cuda.document)):
-            text, shown = render_marked(document(generated[of].module))
-            marks = CodeMarks(self, generated[of].owners).of(text, shown)
-            found.append(stage(name, text, marks, "\n".join(generated[of].refused)))
-        return found
+        own = "cuda" if self.job.target in forms.WITHOUT_STACK else "cpu"
+        of, document = {"loops": (own, loops_printer.document), "llvm": ("cpu", llvm.document),
+                        "cuda": ("cuda", cuda.document)}[name]
+        made = self.generated[of] = self.generated.get(of) or generate(self.job, self.fused, of)
+        text, shown = render_marked(document(made.module))
+        return stage(name, text, CodeMarks(self, made.owners).of(text, shown), "\n".join(made.refused))
 
 
-def stage(name: str, text: str, marks: Sequence[Mark], note: str = "") -> dict[str, Any]:
+def stage(name: str, text: str | None, marks: Sequence[Mark], note: str = "") -> dict[str, Any]:
     return {"name": name, "title": TITLES[name], "text": text, "marks": marks, "note": note}
 
 

@@ -180,5 +180,3 @@ class Page {
     else if (nodes.length) this.tell(focusOnNodes(this.data, nodes), "pin");
   }
 }
-
-new Page(JSON.parse(document.querySelector("#data").textContent));

@@ -13,17 +13,25 @@ from typing import Any
 
 SCRIPTS = ("links.js", "stages.js", "graph.js", "measured.js", "page.js")
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+ALONE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"       # what a page in a file may do
 
 
 def page(data: dict[str, Any]) -> str:
     """The page that shows the data of nessie.inspect.collect."""
-    parts = {"title": escape(f"{data['entry']} \N{EN DASH} {data['file']}"), "style": part("page.css"),
-             "script": "\n".join(map(part, SCRIPTS)), "data": embedded(data)}
+    return filled(f"{data['entry']} \N{EN DASH} {data['file']}", data, "new Page(data);")
+
+
+def filled(title: str, data: dict[str, Any], start: str, policy: str = ALONE, nonce: str = "",
+           styles: str = "", scripts: str = "") -> str:
+    """The page with this data, which `start` shows; and with more styles and scripts, where it is more than that."""
+    parts = {"title": escape(title), "policy": escape(policy), "nonce": f' nonce="{escape(nonce)}"' if nonce else "",
+             "style": part("page.css") + styles, "script": scripts + "\n".join(map(part, SCRIPTS)), "start": start,
+             "data": embedded(data)}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]].rstrip(), part("page.html"))
 
 
-def part(name: str) -> str:
-    return resources.files("nessie.inspect").joinpath(name).read_text("utf-8")
+def part(name: str, package: str = "nessie.inspect") -> str:
+    return resources.files(package).joinpath(name).read_text("utf-8")
 
 
 def embedded(data: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@
     expected            reads and compares the values that an example expects
     plotting            nessie plot and :plot: the value of an expression as a picture
     doctor              nessie doctor: what is installed, and what is missing
+    serve               nessie serve: the live page, until Ctrl-C
     cache               nessie cache: the compiled code that is kept
     calibrate           nessie doctor --calibrate: measures this computer for the scheduler
     shell_completion    completes command lines in shells

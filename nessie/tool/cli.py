@@ -68,6 +68,9 @@ def main(words: list[str] | None = None) -> int:
         if options.command is None:
             from nessie.tool.prompt.repl import repl
             return repl(session_maker(options), options.draw)
+        if options.command == "serve":
+            from nessie.tool.serve import serve
+            return serve(options)
         limit = deadline_of(options)
         with signals.heard(), progress(options.activity):
             if options.jsonl or options.command == "lsp":       # each line, or request, is work of its own

@@ -114,6 +114,10 @@ def pair(text: str) -> tuple[str, str]:
     return (first, second) if first and second and "," not in second else wrong(text, "two names, such as total,sq")
 
 
+def port(text: str) -> int:
+    return int(text) if text.isdecimal() and 0 < int(text) < 1 << 16 else wrong(text, "a port, 1 to 65535")
+
+
 def shapes(text: str) -> tuple[Shape, ...]:
     return tuple([shape_of(part.strip(), LARGEST) or wrong(
         part.strip() or "an empty word", "a shape of one to three sizes, such as 1000000x10 or 1000x1e6, or power, or "
@@ -142,6 +146,7 @@ CALLING = ("run", "profile", "bench", "tune", "explain")        # commands that 
 COMPILING = ("compile", "show", "graph", "explain", "inspect")
 EMITTED = (*(form.name for form in FORMS if form.name != "nesl"), CUBIN)
 RUNNING = ("run", "eval", "test", "profile", "bench", "tune", "explain", "plot")      # commands that run programs
+LIMITING = (*RUNNING, "serve")
 BUILDING = (*RUNNING, *COMPILING)                               # commands that compile them
 BITS = tuple(map(str, SETTINGS))
 WHERE, FUSED, LIMITED, WORLD = "where it runs", "what is fused", "limits", "the run"
@@ -176,15 +181,15 @@ OPTIONS = (
            useful=(*BUILDING, "check")),
     Option(("--unchecked",), "", "leave out the program's run-time checks", group=WORLD, useful=BUILDING),
     Option(("--memory",), "BYTES", "the most memory for arrays: 500M, 2G (default: 80 %% of what is free)",
-           type=byte_count, group=LIMITED, useful=RUNNING),
+           type=byte_count, group=LIMITED, useful=LIMITING),
     Option(("--depth",), "N", "the deepest recursion (default: 1000000, less in functions that lead to launches: what "
            "some seconds reach); 1000 times as deep where a function of scalars calls itself last, which is a loop",
            type=count, group=LIMITED, useful=RUNNING),
     Option(("--time-limit",), "S", "the longest that one form, or the command, may take, in seconds: to be read, "
-           "compiled and run", type=seconds, group=LIMITED, useful=(*BUILDING, "check")),
+           "compiled and run", type=seconds, group=LIMITED, useful=(*BUILDING, "check", "serve")),
     Option(("--seed",), "N", "where random numbers begin (default: 0)", type=whole_number, group=WORLD, useful=RUNNING),
     Option(("--threads",), "N", "threads of the target cpu (default: as many as there are cores), or of cudasim (2)",
-           type=count, group=WHERE, useful=RUNNING),
+           type=count, group=WHERE, useful=LIMITING),
     Option(("--allow-shell",), "", "let programs run other programs", group=WORLD, useful=RUNNING),
     Option(("--draw",), "FILE.svg", "write the picture that the program draws there; the next ones are FILE-2.svg and so "
            "on (default: the program's name)", type=Path, group=WORLD, useful=("run", "eval")),
@@ -224,9 +229,10 @@ OPTIONS = (
            "was predicted; the interpreter counts nothing then: take data of the usual size", ("profile",)),
     Option(("--all",), "", "explain every pair, with its price; long where there are many kernels", ("explain",)),
     Option(("--space",), "SPACE", "the space that is mapped: [0, 0] <= iv < [n, m] step [2, 1] width [1, 1]", ("map",)),
-    Option(("--open",), "", "show the page in a browser", ("inspect",)),
     Option(("--check",), "", "write nothing; name the programs that would change, and fail if there are any", ("fmt",)),
     Option(("--diff",), "", "write nothing; show what would change, and fail if anything would", ("fmt",)),
+    Option(("--open",), "", "show the page in a browser", ("inspect", "serve")),
+    Option(("--port",), "N", "the port of the page (default: one that is free)", ("serve",), type=port),
     Option(("--clear",), "", "remove all that is kept", ("cache",)),
     Option(("--calibrate",), "", "measure this computer, for --machine", ("doctor",)),
     Option(("--jsonl",), "", "programs as JSON lines from standard input, answers as JSON lines", ("eval",)),
@@ -300,6 +306,9 @@ SUBCOMMANDS = {
                        ("nessie plot '{sin(float(i) / 10.0) : i in [0:100]}' -o sine.svg",
                         "nessie plot 'degrees(100000)' -f graph.nesl --kind histogram -o degrees.png")),
     "lsp": Subcommand("", "serve an editor, over standard input and output, by the language server protocol"),
+    "serve": Subcommand("FILE", "a live page, for a browser on this computer: an editor, and beside it what the compiler "
+                        "makes of each change, what runs give, and the cost elsewhere", "",
+                        ("nessie serve --open", "nessie serve program.nesl --time-limit 5")),
     "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
                              "zsh or fish"),
     "cache": Subcommand("", "where compiled code is kept, and how much; with --clear, remove it"),

@@ -55,6 +55,7 @@ def examine() -> list[Finding]:
         package("prompt_toolkit", "prompt_toolkit", "edits, completes and remembers what is typed", install("repl")),
         package("Pygments", "pygments", "colours NESL at the prompt, and in documents", install("repl")),
         package("argcomplete", "argcomplete", "completes command lines: nessie completion", install("completion")),
+        package("Tornado", "tornado", "serves the live page: nessie serve", install("serve")),
         package("Awkward Array", "awkward", "Python's ragged arrays, which go in and come out", install("python")),
         package("PyArrow", "pyarrow", "Python's tables, which go in by Awkward Array", install("python")),
         package("Pillow", "pillow", "PNG files of nesl_examples/image_library", install("images")),

@@ -50,9 +50,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "arguments": ("base", "files", "lengths", "session", "syntax", "typing"),
     "inspect": ("base", "cudagen", "flatten", "lambda_cu", "measuring", "mono", "running", "schedule", "session",
                 "syntax", "typing", *PIPELINE),
+    "serve": ("base", "inspect", "library", "running", "schedule", "session", "syntax", "typing", "driver", "forms",
+              "pipeline"),
     "tool": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "library", "measuring",
-             "mono", "pictures", "pragmas", "running", "schedule", "session", "syntax", "tuning", "tuning.file", "typing",
-             "driver", "forms", "pipeline"),
+             "mono", "pictures", "pragmas", "running", "schedule", "serve", "session", "syntax", "tuning", "tuning.file",
+             "typing", "driver", "forms", "pipeline"),
     "api": ("activity", "arguments", "base", "cudagen", "files", "inspect", "lambda_cu", "lengths", "library", "mono",
             "running", "schedule", "session", "syntax", "tuning.file", "typing", *PIPELINE),
     "__main__": ("base", "tool"),
@@ -79,7 +81,8 @@ CIRCLES = [
 
 # Parts that need an optional extra of setup.cfg.
 NEEDS = {"tool.prompt.history": "prompt_toolkit", "tool.prompt.prompt": "prompt_toolkit",
-         "tool.prompt.highlighting": "pygments", "lsp.server": "pygls", "lsp.places": "lsprotocol"}
+         "tool.prompt.highlighting": "pygments", "lsp.server": "pygls", "lsp.places": "lsprotocol",
+         "serve.server": "tornado"}
 
 
 def modules(package: str = "nessie") -> list[str]:

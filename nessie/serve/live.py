@@ -1,0 +1,233 @@
+"""Answers a live page's questions about a program, which is text: what the compiler makes of it, what a call gives.
+
+    live = Live(10.0, 512 << 20, 2)
+    live.answer({"do": "look", "program": "function add(x) = x + 1;", "stages": ["fused"]})["stages"]
+    live.answer({"do": "run", "program": "function add(x) = x + 1;", "data": "2"})["value"]           "3"
+
+A question has these parts: the `program`; the `entry`, a function of it, by default its last one; `data`, the arguments
+as they stand in a call, by default those of the program's first call of the entry; `machine`, for which it is
+compiled; `sizes` to expect; wishes, `cut` and `fuse`, pairs of nodes; and, to look, the `stages` that are wanted and
+whether `details` are. The program has no files: what needs one is refused.
+"""
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Any
+
+from nessie import forms, pipeline
+from nessie.base.records import dataclass
+from nessie.base.source import InternalError, NessieError, Source, as_error
+from nessie.base.system.deadline import Deadline
+from nessie.base.system.deep import run_deep
+from nessie.base.system.limits import COMMAND_LINE
+from nessie.base.text.types_text import show_scheme
+from nessie.base.types import Type, show_type
+from nessie.driver import run_through
+from nessie.inspect.collect import TITLES, Collection
+from nessie.library.library import library
+from nessie.running.targets import Limits, Target
+from nessie.running.text_streams import NONE, Status, Streams, failed
+from nessie.running.world import World
+from nessie.schedule.cost.profiles import SHIPPED, named
+from nessie.schedule.wishes.sizes import sizes_of
+from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
+from nessie.session.calling import tuple_of
+from nessie.session.session import Session
+from nessie.syntax import nodes as syntax
+from nessie.syntax import text as syntax_text
+from nessie.syntax.parser import parse_expression, parse_forms, parse_type
+from nessie.typing import infer
+from nessie.typing import nodes as typed
+from nessie.typing.advice.messages import no_function
+from nessie.typing.environment import Environment, pattern_type
+
+PROGRAM, DATA = "program", "data"               # the sources, by their names
+TARGETS = {"cpu": "cpu", "h200": "cuda"}        # what each machine runs
+PRINTED = 1 << 16               # characters of output that are kept
+CHECKS = 0.0                    # the share of compilations that is checked: others, which take no part in an edit's time
+
+
+class Mistakes(Exception):
+    """What is wrong with the program: all of it."""
+
+    def __init__(self, errors: list[NessieError | InternalError]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+
+
+class NoFiles(Streams):
+    """Streams that are no files."""
+
+    def open_file(self, path: str, mode: int, poll: Callable[[int], None] = lambda size: None) -> tuple[int, Status]:
+        return NONE, failed(PermissionError(13, "a program on this page has no files"))
+
+
+class Apart(World):
+    """A world without files, variables, input and other programs."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.streams = NoFiles(self.input)
+
+    def perform(self, name: str, argument: Any, takes: Any) -> Any:
+        if name == "get_environment_variable":
+            raise NessieError("a program on this page sees no variables of the system")
+        return super().perform(name, argument, takes)
+
+    def need_permission(self) -> None:
+        raise NessieError("a program on this page runs no other programs")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A program whose forms fit: its functions with their types; the entry among them, and the data for it."""
+    source: Source
+    forms: tuple[syntax.TopLevel, ...]
+    functions: dict[str, str]
+    entry: str
+    data: tuple[syntax.Exp, ...]
+    written: str                    # the data, as text
+    type: str                       # of the data; empty if there is none
+
+
+class Live:
+    """What answers. It keeps the last program's stages: a page asks for some of them first."""
+
+    def __init__(self, seconds: float, memory: int, threads: int) -> None:
+        self.seconds, self.memory, self.threads = seconds, memory, threads
+        self.asked: dict[str, Any] = {}
+        self.kept: tuple[Read, Collection] | None = None
+        self.number = 0
+
+    def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The answer: what was asked for, or the errors, each with its places in the program."""
+        work = self.look if asked["do"] == "look" else self.run
+        try:
+            return run_deep(lambda: work(asked), Deadline(self.seconds, COMMAND_LINE.seconds))
+        except Mistakes as mistakes:
+            return {"errors": [error_data(error) for error in mistakes.errors]}
+        except Exception as error:
+            return {"errors": [error_data(as_error(error))]}
+
+    def look(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The stages that are wanted, as nessie.inspect.collect has them. `collected` numbers the collection: with
+        another number, expressions and nodes have other numbers."""
+        about = {name: asked.get(name) for name in asked if name not in ("do", "stages", "details")}
+        if self.kept is None or about != self.asked:
+            self.kept = None
+            found = read(asked)
+            self.kept, self.asked = (found, collected(found, asked)), about
+            self.number += 1
+        known, collection = self.kept
+        wanted = set(asked.get("stages") or ()) & set(TITLES)
+        return {"collected": self.number, **facts(known, collection),
+                **collection.data(wanted, bool(asked.get("details")))}
+
+    def run(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The value of the entry on the data; or, without an entry, of each form."""
+        printed: list[str] = []
+        found = read(asked)
+        target = Target("cpu", self.threads, Limits(self.memory, None, self.seconds, COMMAND_LINE),
+                        Apart(printed.append, input=io.StringIO("")))
+        session = Session(target, pipeline.Job(strict=False, fuse=asked.get("mode") or "ilp"), listener=lambda text: None)
+        for form in found.forms:
+            if not isinstance(form, syntax.Evaluate):
+                session.evaluate(form)
+        began = perf_counter()
+        value, type_ = session.call(found.entry, list(found.data))
+        seconds = perf_counter() - began
+        outcome = session.outcome("it", value, type_)
+        return {"value": outcome.value, "type": outcome.type, "printed": "".join(printed)[:PRINTED],
+                "seconds": seconds, "kernels": target.stats.seconds, "launches": target.stats.launches,
+                "entry": found.entry, "data": found.written}
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def read(asked: dict[str, Any]) -> Read:
+    """The program of a question. Raises Mistakes with all that is wrong in it."""
+    source = Source(PROGRAM, asked["program"])
+    environment, found, errors = library(), list[syntax.TopLevel](), list[NessieError | InternalError]()
+    for form in parse_forms(source):
+        try:
+            if isinstance(form, NessieError):
+                raise form
+            if isinstance(form, syntax.Command):
+                raise NessieError(f"{form.word} is a command, which this page has not",
+                                  *[(span, "") for span in (form.span,) if span])
+            environment = infer.infer(syntax.Program((form,)), environment)[1]
+            found.append(form)
+        except NessieError as error:
+            errors.append(error)
+    if errors:
+        raise Mistakes(errors)
+    functions = {form.name: show_scheme(entry.scheme.type) for form in found if isinstance(form, syntax.FunctionDef)
+                 and (entry := environment.lookup(form.name)) is not None}
+    entry = (asked.get("entry") or next(reversed(functions), "")).lower()
+    if entry not in functions:
+        if functions:
+            raise no_function(entry, list(functions), [])
+        raise NessieError("the program has no function yet: function double(x) = 2 * x;")
+    data, written = data_of(asked.get(DATA) or "", entry, found)
+    type_ = show_type(type_of(tuple_of(data), environment), False) if data else ""
+    return Read(source, tuple(found), functions, entry, data, written, type_)
+
+
+def type_of(exp: syntax.Exp, environment: Environment) -> Type:
+    (made,) = infer.infer(syntax.Program((syntax.Evaluate(exp, span=exp.span),)), environment)[0].definitions
+    assert isinstance(made, typed.Variable)         # an expression is one
+    return pattern_type(made.pattern)
+
+
+def data_of(text: str, entry: str, written: Iterable[syntax.TopLevel]) -> tuple[tuple[syntax.Exp, ...], str]:
+    """The arguments for the entry: those that are given, else those of the program's first call of it."""
+    if text.strip():
+        return tuple(taken_apart(parse_expression(Source(DATA, text)))), text
+    for form in written:
+        match form:
+            case syntax.Evaluate(syntax.Apply(syntax.Name(name), argument)) if name == entry:
+                arguments = tuple(taken_apart(argument))
+                return arguments, ", ".join(syntax_text.show_expression(exp) for exp in arguments)
+    return (), ""
+
+
+def taken_apart(exp: syntax.Exp) -> Iterable[syntax.Exp]:
+    while isinstance(exp, syntax.Pair):
+        yield exp.first
+        exp = exp.second
+    yield exp
+
+
+# Looking ------------------------------------------------------------------------------------------
+
+
+def collected(found: Read, asked: dict[str, Any]) -> Collection:
+    machine = asked.get("machine") or "cpu"
+    if machine not in SHIPPED:
+        raise NessieError(f"there is no machine {machine}", hint=f"there are {' and '.join(SHIPPED)}")
+    wishes = [Wish(kind, *pair) for kind, name in ((CUT, "cut"), (FUSE, "fuse")) for pair in asked.get(name) or ()]
+    type_ = parse_type(Source("the type of the data", found.type)) if found.type else None
+    job = pipeline.Job(entry=found.entry, argument=type_, fuse=asked.get("mode") or "ilp", target=TARGETS[machine],
+                       machine=named(machine), sizes=asked.get("sizes") or {}, wishes=tuple(wishes),
+                       checks=pipeline.Checking(share=CHECKS))
+    program = syntax.Program(found.forms)
+    return Collection(job, found.source, run_through(job, forms.SYNTAX, program, pipeline.pass_named("fuse")))
+
+
+def facts(found: Read, collection: Collection) -> dict[str, Any]:
+    """What there is to choose from, and what was chosen where nothing was said."""
+    entry = next(f for f in collection.flat.functions if f.name == collection.flat.entry.function)
+    return {"functions": found.functions, DATA: found.written, "type": found.type, "names": list(sizes_of(entry)),
+            "errors": []}
+
+
+def error_data(error: NessieError | InternalError) -> dict[str, Any]:
+    """The error with its places in the program, in characters; and as the text that a terminal shows."""
+    if isinstance(error, InternalError):
+        return {"message": f"internal error: {error}", "hint": "", "text": f"internal error: {error}", "places": []}
+    return {"message": error.message, "hint": error.hint, "text": error.told(),
+            "places": [[span.source.name, span.start, span.end, label] for span, label in error.places
+                       if span.source.name in (PROGRAM, DATA)]}

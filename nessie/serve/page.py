@@ -1,0 +1,36 @@
+"""Makes the live page: the inspector's page with an editor, and examples to start from."""
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from nessie.base.source import Source
+from nessie.inspect.collect import OPERATIONS, TITLES
+from nessie.inspect.page import filled, part
+
+SCRIPTS = ("codemirror.js", "editor.js", "address.js")
+FIRST = "quicksort"             # the example that a page begins with
+EXAMPLES = "nessie.nesl_examples"
+
+
+def live_page(start: Source | None, policy: str, nonce: str) -> str:
+    """The page, which begins with this program or an example."""
+    scripts = "\n".join(part(name, "nessie.serve") for name in SCRIPTS)
+    return filled("Nessie", nothing(start), "new LivePage(data);", policy, nonce, part("live.css", "nessie.serve"),
+                  scripts, part("live.js", "nessie.serve"))
+
+
+def nothing(start: Source | None) -> dict[str, Any]:
+    """The data of a page that has not asked for anything yet."""
+    known = examples()
+    stages = [{"name": name, "title": title, "text": None, "marks": [], "note": ""} for name, title in TITLES.items()]
+    return {"entry": "", "file": start.name if start else "", "target": "cpu", "mode": "ilp", "spans": [], "nodes": [],
+            "stages": stages, "schedules": [], "operations": OPERATIONS, "examples": known,
+            "program": start.text if start else known[FIRST]}
+
+
+def examples() -> dict[str, str]:
+    """The example programs, by name."""
+    found = {entry.name.removesuffix(".nesl"): entry.read_text("utf-8")
+             for entry in resources.files(EXAMPLES).iterdir() if entry.name.endswith(".nesl")}
+    return dict(sorted(found.items()))
