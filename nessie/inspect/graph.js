@@ -3,6 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const GAP = 50;                         // between regions
 const [READABLE, LARGEST, CLEAREST] = [0.65, 1.2, 2.5];         // scales: least readable, largest at first, largest
+const PULLED = 24;                      // how far a line is pulled that is pulled aside
 const COLOURS = 8;                      // colours of kernels: classes c0 to c7
 
 function shape(name, attributes, ...children) {
@@ -25,8 +26,10 @@ function curve(points) {
 }
 
 class GraphStage {
-  constructor(data, stage, tell, choose) {
-    Object.assign(this, { data, stage, tell, choose });
+  /** `choose()` is called when another schedule is drawn, `wish(kind, pair)` when the reader wants two nodes to be cut
+   *  apart or fused, where that can be wished. */
+  constructor(data, stage, tell, choose, wish = null) {
+    Object.assign(this, { data, stage, tell, choose, wish });
     this.view = { x: 0, y: 0, scale: 1 };
     this.least = 1;
     this.region = "";
@@ -44,6 +47,18 @@ class GraphStage {
     this.mode = data.mode;
     this.fillTable();
     this.listen();
+    this.draw();
+  }
+
+  /** Show the same of other data: schedule, region and place. */
+  follow(other) {
+    this.mode = this.data.schedules.some((schedule) => schedule.mode === other.mode) ? other.mode : this.data.mode;
+    this.region = other.region;
+    if (!this.regions().length) this.region = "";
+    for (const radio of this.table.querySelectorAll("input")) radio.checked = radio.value === this.mode;
+    this.draw();
+    Object.assign(this, { view: other.view, least: other.least });
+    this.place();
   }
 
   button(text, title, act) {
@@ -149,6 +164,7 @@ class GraphStage {
       const ends = [line.from, line.to].filter((end) => end !== null).map((end) => region.nodes[end].id);
       this.edges.push({ shape: made, ends });
       group.append(made);
+      if (this.wish && ends.length === 2) group.append(this.grip(line, made, pairOf(region, ends)));
     }
     for (const array of region.arrays) {
       group.append(shape("g", { class: array.output ? "array output" : "array" },
@@ -165,6 +181,46 @@ class GraphStage {
       this.boxes.push(item);
       group.append(made);
     }
+  }
+
+  /** What the mouse takes a line by. Pulled aside, it cuts its two nodes apart, or fuses them if they are apart. */
+  grip(line, drawn, pair) {
+    const wish = wishOf(pair);
+    const made = shape("path", { class: wish ? "grip" : "grip fixed", d: curve(line.points) },
+      shape("title", {}, `${line.names.join(", ")}: ${wish ? `pull it aside to ${wish} ${pair.first} and ${pair.second}`
+        : `${pair ? pair.verdict : "an order"}${pair?.reason ? `, ${pair.reason}` : ""}`}`));
+    const let_go = () => {
+      drawn.setAttribute("d", curve(line.points));
+      drawn.classList.remove("pulled");
+    };
+    let from = null;
+    made.addEventListener("pointerdown", (event) => {
+      if (!wish) return;
+      event.stopPropagation();
+      from = { x: event.clientX, y: event.clientY };
+      made.setPointerCapture(event.pointerId);
+    });
+    made.addEventListener("pointermove", (event) => {
+      if (!from) return;
+      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y].map((way) => way / this.view.scale);
+      const [first, last] = [line.points[0], line.points.at(-1)];
+      const middle = [(first[0] + last[0]) / 2 + 2 * dx, (first[1] + last[1]) / 2 + 2 * dy];
+      drawn.setAttribute("d", `M${first} Q${middle} ${last}`);
+      drawn.classList.toggle("pulled", Math.hypot(dx, dy) > PULLED);
+    });
+    made.addEventListener("pointerup", () => {
+      if (!from) return;
+      const pulled = drawn.classList.contains("pulled");
+      from = null;
+      let_go();
+      if (pulled) this.wish(wish, pair);
+      else this.tell(focusOnNodes(this.data, pair.ids), "pin");
+    });
+    made.addEventListener("pointercancel", () => {
+      from = null;
+      let_go();
+    });
+    return made;
   }
 
   // Looking ---------------------------------------------------------------------------------------
@@ -284,7 +340,7 @@ class GraphStage {
 
   /** The actions of the links in the details. */
   links() {
-    return { node: (id) => this.goTo(id), kernel: (region, place) => this.pinKernel(region, place) };
+    return { node: (id) => this.goTo(id), kernel: (region, place) => this.pinKernel(region, place), wish: this.wish };
   }
 
   goTo(id) {
@@ -376,7 +432,8 @@ function nodeDetails(data, schedule, id, go) {
   const edge = (line, end) => [line[end] === null ? "what is in memory:" : link(data, region.nodes[line[end]].id, go),
     ` ${line.names.join(", ")} (${line.modes.join(", ")}, ${line.memory ? "between kernels" : "in the kernel"})`];
   const pairs = region.pairs.filter((pair) => pair.ids.includes(id)).map((pair) =>
-    [link(data, pair.ids[0] === id ? pair.ids[1] : pair.ids[0], go), ` ${pair.verdict}`, pairReason(pair)]);
+    [link(data, pair.ids[0] === id ? pair.ids[1] : pair.ids[0], go), ` ${pair.verdict}`, pairReason(pair),
+      ...wishButton(pair, go.wish)]);
   const [into, out] = [["to", "from"], ["from", "to"]].map(([here, there]) =>
     region.lines.filter((line) => line[here] === drawn).map((line) => edge(line, there)));
   return [element("h2", {}, node.name), element("p", {}, ...about), element("pre", {}, node.binding),
@@ -389,6 +446,23 @@ function codeName(data, schedule, id) {
   const fused = data.stages.find((stage) => stage.name === "fused").marks.map(readMark);
   const kernel = fused.find((mark) => mark.label && mark.nodes.includes(id));
   return kernel && schedule.mode === data.mode ? `${kernel.label} in the code` : "";
+}
+
+function pairOf(region, ends) {
+  return region.pairs.find((pair) => pair.ids.every((id) => ends.includes(id)));
+}
+
+/** What may be wished of two nodes: that they are cut apart, or fused. */
+function wishOf(pair) {
+  return { together: "cut", apart: "fuse" }[pair?.verdict] ?? "";
+}
+
+function wishButton(pair, wish) {
+  const kind = wish ? wishOf(pair) : "";
+  if (!kind) return [];
+  const made = element("button", { type: "button", className: "wish", onclick: () => wish(kind, pair) }, kind);
+  made.setAttribute("aria-label", `${kind} ${pair.first} and ${pair.second}`);
+  return [" ", made];
 }
 
 function pairReason(pair) {

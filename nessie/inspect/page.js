@@ -10,13 +10,14 @@ class Page {
     this.main = document.querySelector("main");
     this.status = document.querySelector("#status");
     const state = readState(location.hash);
+    this.begin(state);
     const names = data.stages.map((stage) => stage.name);
     const wanted = (state.panes ?? "").split(",").filter((name) => names.includes(name));
     this.panes = wanted.length ? wanted.slice(0, 3) : ["source", "graph", data.measured ? "measured" : "fused"];
     document.querySelector("h1").textContent = data.entry;
     this.countButtons();
     this.arrange();
-    if (state.schedule) this.stage("graph").setMode(state.schedule);
+    if (state.schedule) this.stage("graph").setMode?.(state.schedule);
     else this.modeChosen();
     this.restore(state);
     this.searching();
@@ -26,17 +27,19 @@ class Page {
     addEventListener("resize", () => this.stages.get("graph")?.place());
   }
 
+  /** What comes before the panes are made: nothing here. */
+  begin() {}
+
   /** The stage of this name. Each is made once, when it is first shown. */
   stage(name) {
-    if (!this.stages.has(name)) {
-      const stage = this.data.stages.find((other) => other.name === name);
-      const tell = (focus, how) => this.tell(focus, how, name);
-      const made = name === "graph" ? new GraphStage(this.data, stage, tell, () => this.modeChosen())
-        : new TextStage(this.data, stage, tell);
-      this.stages.set(name, made);
-      if (name === "graph") made.draw();
-    }
+    if (!this.stages.has(name)) this.stages.set(name, this.make(this.data.stages.find((other) => other.name === name)));
     return this.stages.get(name);
+  }
+
+  make(stage) {
+    const tell = (focus, how) => this.tell(focus, how, stage.name);
+    return stage.name === "graph" ? new GraphStage(this.data, stage, tell, () => this.modeChosen())
+      : new TextStage(this.data, stage, tell);
   }
 
   /** What is typed lights up what holds it; Enter goes to the next place. */
@@ -73,7 +76,7 @@ class Page {
     this.main.replaceChildren(...this.panes.map((name, place) => this.pane(name, place)));
     this.main.style.gridTemplateColumns = this.panes.map((name) => (name === "graph" ? "minmax(0,1.5fr)" : "minmax(0,1fr)")).join(" ");
     for (const name of this.panes) this.stage(name).start();
-    if (this.panes.includes("graph")) this.stage("graph").tellDetails(this.pinned);
+    if (this.panes.includes("graph")) this.stage("graph").tellDetails?.(this.pinned);
     this.light(this.pinned);
     this.remember();
   }
@@ -124,7 +127,7 @@ class Page {
     }
     this.pinned = focus;
     this.light(focus);
-    if (this.panes.includes("graph")) this.stage("graph").tellDetails(focus);
+    if (this.panes.includes("graph")) this.stage("graph").tellDetails?.(focus);
     for (const name of focus ? this.panes : []) if (name !== from) this.stage(name).showPlace(0);
     this.remember();
   }
@@ -135,7 +138,7 @@ class Page {
     const drawn = this.stages.get("graph")?.mode ?? mode;
     const other = drawn === mode ? "" : `; the graph shows ${drawn}, all code is still that of ${mode}`;
     document.querySelector("#file").textContent = `${file} \u00b7 for ${target}, fused by ${mode}${other}`;
-    if (this.panes.includes("graph")) this.stage("graph").tellDetails(this.pinned);
+    if (this.panes.includes("graph")) this.stage("graph").tellDetails?.(this.pinned);
     this.light(this.pinned);
     this.remember();
   }
@@ -167,10 +170,14 @@ class Page {
   }
 
   remember() {
+    history.replaceState(null, "", writeState(this.state()));
+  }
+
+  /** What the address remembers. */
+  state() {
     const { pinned } = this;
-    const state = { panes: this.panes.join(","), schedule: this.stages.get("graph")?.mode,
+    return { panes: this.panes.join(","), schedule: this.stages.get("graph")?.mode,
       nodes: pinned && !pinned.near ? pinned.nodes.join(",") : "", spans: pinned?.spans.join(",") };
-    history.replaceState(null, "", writeState(state));
   }
 
   restore(state) {

@@ -21,11 +21,11 @@ def page(data: dict[str, Any]) -> str:
     return filled(f"{data['entry']} \N{EN DASH} {data['file']}", data, "new Page(data);")
 
 
-def filled(title: str, data: dict[str, Any], start: str, policy: str = ALONE, nonce: str = "",
-           styles: str = "", scripts: str = "") -> str:
-    """The page with this data, which `start` shows; and with more styles and scripts, where it is more than that."""
+def filled(title: str, data: dict[str, Any], start: str, policy: str = ALONE, nonce: str = "", style: str = "",
+           scripts: str = "") -> str:
+    """The page with this data, which `start` shows; with a style and scripts of its own, where it is more than that."""
     parts = {"title": escape(title), "policy": escape(policy), "nonce": f' nonce="{escape(nonce)}"' if nonce else "",
-             "style": part("page.css") + styles, "script": scripts + "\n".join(map(part, SCRIPTS)), "start": start,
+             "style": part("page.css") + style, "script": "\n".join([*map(part, SCRIPTS), scripts]), "start": start,
              "data": embedded(data)}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]].rstrip(), part("page.html"))
 

@@ -12,11 +12,13 @@ whether `details` are. The program has no files: what needs one is refused.
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any
 
 from nessie import forms, pipeline
+from nessie.base.names import stem
 from nessie.base.records import dataclass
 from nessie.base.source import InternalError, NessieError, Source, as_error
 from nessie.base.system.deadline import Deadline
@@ -119,11 +121,12 @@ class Live:
             self.kept = None
             found = read(asked)
             self.kept, self.asked = (found, collected(found, asked)), about
-            self.number += 1
+            self.number += 1            # workers count for themselves
         known, collection = self.kept
         wanted = set(asked.get("stages") or ()) & set(TITLES)
-        return {"collected": self.number, **facts(known, collection),
-                **collection.data(wanted, bool(asked.get("details")))}
+        details = bool(asked.get("details"))
+        return {"collected": f"{os.getpid()}.{self.number}", "detailed": details, **facts(known, collection),
+                **collection.data(wanted, details)}
 
     def run(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The value of the entry on the data; or, without an entry, of each form."""
@@ -140,7 +143,7 @@ class Live:
         seconds = perf_counter() - began
         outcome = session.outcome("it", value, type_)
         return {"value": outcome.value, "type": outcome.type, "printed": "".join(printed)[:PRINTED],
-                "seconds": seconds, "kernels": target.stats.seconds, "launches": target.stats.launches,
+                "seconds": seconds, "ran": target.stats.seconds, "launches": target.stats.launches,
                 "entry": found.entry, "data": found.written}
 
 
@@ -220,8 +223,8 @@ def collected(found: Read, asked: dict[str, Any]) -> Collection:
 def facts(found: Read, collection: Collection) -> dict[str, Any]:
     """What there is to choose from, and what was chosen where nothing was said."""
     entry = next(f for f in collection.flat.functions if f.name == collection.flat.entry.function)
-    return {"functions": found.functions, DATA: found.written, "type": found.type, "names": list(sizes_of(entry)),
-            "errors": []}
+    return {"functions": found.functions, DATA: found.written, "type": found.type, "errors": [],
+            "names": list(dict.fromkeys(map(stem, sizes_of(entry))))}
 
 
 def error_data(error: NessieError | InternalError) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from typing import Any
 
 NAMES = (os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-OPTIONS = ("--headless", "--remote-debugging-pipe", "--no-sandbox", "--no-zygote", "--disable-gpu", "--hide-scrollbars")
+OPTIONS = ("--headless", "--remote-debugging-pipe", "--no-sandbox", "--no-zygote", "--disable-gpu", "--hide-scrollbars",
+           "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+           "--disable-sync")
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Enter": 13, "Tab": 9}
 PATIENCE = 60.0                 # seconds
 
@@ -42,7 +44,7 @@ class Browser:
         self.events: list[dict[str, Any]] = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network"):
+        for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
@@ -84,11 +86,13 @@ class Browser:
         answer: dict[str, Any] = found["result"]
         return answer
 
-    def open(self, path: Path, address: str = "") -> None:
+    def open(self, page: Path | str, address: str = "") -> None:
+        """Open a file, or what a server has at an address."""
+        url = page if isinstance(page, str) else page.as_uri()
         self.events.clear()
         self.ask("Page.navigate", url="about:blank")
-        self.ask("Page.navigate", url=f"{path.as_uri()}{address}")
-        while self.run("document.readyState") != "complete" or self.run("location.protocol") != "file:":
+        self.ask("Page.navigate", url=f"{url}{address}")
+        while self.run("document.readyState") != "complete" or self.run("location.protocol") == "about:":
             time.sleep(0.02)
 
     def run(self, script: str) -> Any:
@@ -121,9 +125,23 @@ class Browser:
         for kind, buttons in (("mouseMoved", 0), ("mousePressed", 1), ("mouseReleased", 0)):
             self.mouse(kind, x, y, buttons)
 
+    def type(self, text: str) -> None:
+        """Type the characters where the focus is, one after another."""
+        for letter in text:
+            self.ask("Input.insertText", text=letter)
+
+    def until(self, condition: str, seconds: float = PATIENCE) -> None:
+        """Wait until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.run(f"Boolean({condition})"):
+            assert time.monotonic() < end, f"it stays false: {condition}"
+            time.sleep(0.01)
+
     def requests(self) -> list[str]:
         return [event["params"]["request"]["url"] for event in self.events
                 if event.get("method") == "Network.requestWillBeSent"]
 
     def errors(self) -> list[dict[str, Any]]:
-        return [event for event in self.events if event.get("method") == "Runtime.exceptionThrown"]
+        return [event for event in self.events if event.get("method") == "Runtime.exceptionThrown"
+                or (event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error")
+                or (event.get("method") == "Runtime.consoleAPICalled" and event["params"]["type"] == "error")]
