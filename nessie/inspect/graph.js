@@ -426,7 +426,7 @@ function nodeDetails(data, schedule, id, go) {
   const code = codeName(data, schedule, id);
   const about = [`${node.op} over ${node.size.toLocaleString("en")}, in `,
     button(region.kernels[place].title, () => go.kernel(region, place)), code && `, ${code}`,
-    node.by && `, walked by ${node.by}`];
+    node.by ? `, walked by ${node.by}` : ""];
   const results = node.results.map(({ name, type, bytes }) =>
     [element("code", {}, `${name} : ${type}`), bytes ? ` ${bytesText(bytes)}` : ""]);
   const edge = (line, end) => [line[end] === null ? "what is in memory:" : link(data, region.nodes[line[end]].id, go),
@@ -454,6 +454,7 @@ function pairOf(region, ends) {
 
 /** What may be wished of two nodes: that they are cut apart, or fused. */
 function wishOf(pair) {
+  if (pair?.verdict === "never") return pair.reason === "cut" ? "fuse" : "";         // it was a wish
   return { together: "cut", apart: "fuse" }[pair?.verdict] ?? "";
 }
 

@@ -98,7 +98,7 @@ class LivePage extends Page {
     }
     this.entry.value = entry;
     this.entry.title = functions[entry] ?? "";
-    this.given.placeholder = data || "nothing: its own type says what it takes";
+    this.given.placeholder = data.replace(/\s+/g, " ") || "nothing: its own type says what it takes";
     this.size.placeholder = names.length ? `${names[0]}=1e8` : "";
     this.size.title = `sizes to expect, of ${names.join(", ")}`;
   }
@@ -208,9 +208,9 @@ class LivePage extends Page {
     this.stages = new Map([["source", this.editor]]);
     this.editor.show(data, data.stages.find((stage) => stage.name === "source"));
     document.querySelector("h1").textContent = data.entry;
-    this.panes.forEach((name, place) => {
-      if (name !== "source") this.renew(name, place, before.get(name));
-    });
+    const focused = this.panes.map((name, place) =>
+      (name === "source" ? null : this.renew(name, place, before.get(name)))).find(Boolean);
+    focused?.focus();
     this.modeChosen();
     if (this.first) {
       this.stage("graph").setMode?.(this.first.schedule ?? data.mode);
@@ -219,7 +219,8 @@ class LivePage extends Page {
     }
   }
 
-  /** Make the stage of a pane anew; what was shown of the one before stays in view. */
+  /** Make the stage of a pane anew; what was shown of the one before stays in view. Returns what has the focus then, if
+   *  the pane has it. */
   renew(name, place, old) {
     const pane = this.main.children[place];
     const scrolled = old.body.scrollTop;
@@ -232,7 +233,7 @@ class LivePage extends Page {
     else if (old.waits || stage instanceof GraphStage) stage.start();
     else stage.body.scrollTop = scrolled;
     if (part && stage.parts().includes(part)) stage.only(part);
-    if (held) (held.matches("select") ? fresh.querySelector("select") : fresh.querySelector("[tabindex='0']"))?.focus();
+    return held && fresh.querySelector(held.matches("select") ? "select" : held.closest(".details") ? ".details" : "[tabindex='0']");
   }
 
   make(stage) {
@@ -248,12 +249,16 @@ class LivePage extends Page {
   }
 
   showResult(answer) {
-    const { entry, data, value, type, printed, seconds, ran, launches, errors } = answer;
+    const { entry, data, value, type, printed, seconds, ran, launches, errors, nothing } = answer;
     if (errors) {
       this.showErrors(errors);
       return;
     }
-    const call = data ? `${entry}(${data})` : entry;
+    if (nothing) {
+      this.editor.answer.replaceChildren(element("p", { className: "soft" }, nothing));
+      return;
+    }
+    const call = `${entry}(${data.replace(/\s+/g, " ")})`;
     const told = `compiled and run in ${timeText(1e9 * seconds)}; the run alone, ${countText(launches, "kernel")}: ${timeText(1e9 * ran)}`;
     this.editor.answer.replaceChildren(element("p", { className: "call" }, call.length > 300 ? `${call.slice(0, 297)}...` : call),
       element("pre", { className: "value" }, `${value} : ${type}`), ...(printed ? [element("pre", {}, printed)] : []),

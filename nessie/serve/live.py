@@ -4,8 +4,8 @@
     live.answer({"do": "look", "program": "function add(x) = x + 1;", "stages": ["fused"]})["stages"]
     live.answer({"do": "run", "program": "function add(x) = x + 1;", "data": "2"})["value"]           "3"
 
-A question has these parts: the `program`; the `entry`, a function of it, by default its last one; `data`, the arguments
-as they stand in a call, by default those of the program's first call of the entry; `machine`, for which it is
+A question has these parts: the `program`; the `entry`, a function of it, by default the first that a form of it calls,
+else the last; `data`, the arguments as they stand in a call, by default those of that call; `machine`, for which it is
 compiled; `sizes` to expect; wishes, `cut` and `fuse`, pairs of nodes; and, to look, the `stages` that are wanted and
 whether `details` are. The program has no files: what needs one is refused.
 """
@@ -13,41 +13,44 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
 from typing import Any
 
 from nessie import forms, pipeline
 from nessie.base.names import stem
 from nessie.base.records import dataclass
-from nessie.base.source import InternalError, NessieError, Source, as_error
+from nessie.base.source import Consequence, InternalError, NessieError, Source, as_error
 from nessie.base.system.deadline import Deadline
 from nessie.base.system.deep import run_deep
 from nessie.base.system.limits import COMMAND_LINE
 from nessie.base.text.types_text import show_scheme
-from nessie.base.types import Type, show_type
+from nessie.base.types import Fun, Type, free_variables, show_type
 from nessie.driver import run_through
 from nessie.inspect.collect import TITLES, Collection
 from nessie.library.library import library
 from nessie.running.targets import Limits, Target
 from nessie.running.text_streams import NONE, Status, Streams, failed
 from nessie.running.world import World
-from nessie.schedule.cost.profiles import SHIPPED, named
+from nessie.schedule.cost import profiles
 from nessie.schedule.wishes.sizes import sizes_of
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
 from nessie.session.calling import tuple_of
-from nessie.session.session import Session
+from nessie.session.session import Session, names_before, names_defined
 from nessie.syntax import nodes as syntax
 from nessie.syntax import text as syntax_text
 from nessie.syntax.parser import parse_expression, parse_forms, parse_type
 from nessie.typing import infer
 from nessie.typing import nodes as typed
+from nessie.typing.advice.hints import named
 from nessie.typing.advice.messages import no_function
+from nessie.typing.advice.undefined import Undefined
 from nessie.typing.environment import Environment, pattern_type
 
 PROGRAM, DATA = "program", "data"               # the sources, by their names
 TARGETS = {"cpu": "cpu", "h200": "cuda"}        # what each machine runs
 PRINTED = 1 << 16               # characters of output that are kept
+MISSING = "Write its arguments, or a call of it at the end of the program"
 CHECKS = 0.0                    # the share of compilations that is checked: others, which take no part in an edit's time
 
 
@@ -132,6 +135,8 @@ class Live:
         """The value of the entry on the data; or, without an entry, of each form."""
         printed: list[str] = []
         found = read(asked)
+        if not found.data:
+            return {"nothing": f"{found.entry} takes {found.functions[found.entry].partition(' -> ')[0]}. {MISSING}."}
         target = Target("cpu", self.threads, Limits(self.memory, None, self.seconds, COMMAND_LINE),
                         Apart(printed.append, input=io.StringIO("")))
         session = Session(target, pipeline.Job(strict=False, fuse=asked.get("mode") or "ilp"), listener=lambda text: None)
@@ -154,6 +159,7 @@ def read(asked: dict[str, Any]) -> Read:
     """The program of a question. Raises Mistakes with all that is wrong in it."""
     source = Source(PROGRAM, asked["program"])
     environment, found, errors = library(), list[syntax.TopLevel](), list[NessieError | InternalError]()
+    failed: set[str] = set()                # names of which a definition has failed
     for form in parse_forms(source):
         try:
             if isinstance(form, NessieError):
@@ -164,18 +170,26 @@ def read(asked: dict[str, Any]) -> Read:
             environment = infer.infer(syntax.Program((form,)), environment)[1]
             found.append(form)
         except NessieError as error:
-            errors.append(error)
+            follows = isinstance(error, Consequence) and errors
+            if not follows and not (isinstance(error, Undefined) and named(error.span).lower() in failed):
+                errors.append(error)
+            failed |= names_before(error) if form is error else names_defined(form)
     if errors:
         raise Mistakes(errors)
-    functions = {form.name: show_scheme(entry.scheme.type) for form in found if isinstance(form, syntax.FunctionDef)
-                 and (entry := environment.lookup(form.name)) is not None}
-    entry = (asked.get("entry") or next(reversed(functions), "")).lower()
+    types = {form.name: known.scheme.type for form in found if isinstance(form, syntax.FunctionDef)
+             and (known := environment.lookup(form.name)) is not None}
+    functions = {name: show_scheme(type_) for name, type_ in types.items()}
+    called = [name for name, _ in calls(found) if name in functions]
+    entry = (asked.get("entry") or next(iter(called or reversed(functions)), "")).lower()
     if entry not in functions:
         if functions:
             raise no_function(entry, list(functions), [])
         raise NessieError("the program has no function yet: function double(x) = 2 * x;")
     data, written = data_of(asked.get(DATA) or "", entry, found)
     type_ = show_type(type_of(tuple_of(data), environment), False) if data else ""
+    own = types[entry]
+    if not data and isinstance(own, Fun) and any(True for _ in free_variables(own.argument)):
+        raise NessieError(f"{entry} takes {show_scheme(own.argument)}: of which type is what it gets here?", hint=MISSING)
     return Read(source, tuple(found), functions, entry, data, written, type_)
 
 
@@ -189,12 +203,16 @@ def data_of(text: str, entry: str, written: Iterable[syntax.TopLevel]) -> tuple[
     """The arguments for the entry: those that are given, else those of the program's first call of it."""
     if text.strip():
         return tuple(taken_apart(parse_expression(Source(DATA, text)))), text
+    arguments = next((tuple(taken_apart(argument)) for name, argument in calls(written) if name == entry), ())
+    return arguments, ", ".join(syntax_text.show_expression(exp) for exp in arguments)
+
+
+def calls(written: Iterable[syntax.TopLevel]) -> Iterator[tuple[str, syntax.Exp]]:
+    """Yield the functions that forms of the program call, with the argument."""
     for form in written:
         match form:
-            case syntax.Evaluate(syntax.Apply(syntax.Name(name), argument)) if name == entry:
-                arguments = tuple(taken_apart(argument))
-                return arguments, ", ".join(syntax_text.show_expression(exp) for exp in arguments)
-    return (), ""
+            case syntax.Evaluate(syntax.Apply(syntax.Name(name), argument)):
+                yield name, argument
 
 
 def taken_apart(exp: syntax.Exp) -> Iterable[syntax.Exp]:
@@ -209,12 +227,12 @@ def taken_apart(exp: syntax.Exp) -> Iterable[syntax.Exp]:
 
 def collected(found: Read, asked: dict[str, Any]) -> Collection:
     machine = asked.get("machine") or "cpu"
-    if machine not in SHIPPED:
-        raise NessieError(f"there is no machine {machine}", hint=f"there are {' and '.join(SHIPPED)}")
+    if machine not in profiles.SHIPPED:
+        raise NessieError(f"there is no machine {machine}", hint=f"there are {' and '.join(profiles.SHIPPED)}")
     wishes = [Wish(kind, *pair) for kind, name in ((CUT, "cut"), (FUSE, "fuse")) for pair in asked.get(name) or ()]
     type_ = parse_type(Source("the type of the data", found.type)) if found.type else None
     job = pipeline.Job(entry=found.entry, argument=type_, fuse=asked.get("mode") or "ilp", target=TARGETS[machine],
-                       machine=named(machine), sizes=asked.get("sizes") or {}, wishes=tuple(wishes),
+                       machine=profiles.named(machine), sizes=asked.get("sizes") or {}, wishes=tuple(wishes),
                        checks=pipeline.Checking(share=CHECKS))
     program = syntax.Program(found.forms)
     return Collection(job, found.source, run_through(job, forms.SYNTAX, program, pipeline.pass_named("fuse")))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
+from functools import lru_cache
 
 from nessie.base.records import dataclass
 from nessie.schedule.draw.boxes import Area, BoxDrawing, Points, moved
@@ -35,6 +36,7 @@ INSIDE, OUTSIDE = 26.0, 40.0            # the least height between rows
 ROW, ROWS = 620.0, 1500.0               # the widths at which a kernel, and the whole, begin another row
 
 
+@lru_cache(maxsize=64)          # after an edit most regions are as they were
 def draw_region(graph: Graph, region: RegionSchedule) -> Drawing:
     """Draw a region's graph with its schedule; the left top corner is (0, 0)."""
     index = Index(graph)
