@@ -7,6 +7,7 @@
     prompt.svg                          forms and answers, coloured as at the prompt        rich
     snowflake.svg                       nesl_examples/snowflake.nesl                        `nessie run`
     inspector.png                       the page of all stages of norm2                     a Chromium
+    live.png                            the live page with quicksort                        a Chromium, Tornado
 
 The libraries are the extra `docs`. The Chromium is CHROME's, or one that is on the path.
 """
@@ -132,15 +133,32 @@ def prompt() -> bytes:
 
 
 def inspector() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "norm2.html")
+        assert nessie(["inspect", *NORM2, "-o", str(page)]) == 0
+        return screenshot(page.as_uri())
+
+
+def live() -> bytes:
+    """The live page when it has run its program, which takes it some seconds of the browser's clock."""
+    words = [sys.executable, "-m", "nessie", "serve", "nesl_examples/quicksort.nesl"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            return screenshot(server.stdout.readline().strip(), "--virtual-time-budget=10000")
+        finally:
+            server.terminate()
+
+
+def screenshot(address: str, *more: str) -> bytes:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SystemExit("there is no Chromium: name one in CHROME")
     with tempfile.TemporaryDirectory() as folder:
-        page, picture = Path(folder, "norm2.html"), Path(folder, "norm2.png")
-        assert nessie(["inspect", *NORM2, "-o", str(page)]) == 0
+        picture = Path(folder, "page.png")
         subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                        f"--user-data-dir={folder}/profile", "--window-size=1366,768", f"--screenshot={picture}",
-                        page.as_uri()], check=True, capture_output=True, timeout=120)
+                        f"--user-data-dir={folder}/profile", "--window-size=1366,768", f"--screenshot={picture}", *more,
+                        address], check=True, capture_output=True, timeout=120)
         return picture.read_bytes()
 
 
@@ -161,6 +179,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "prompt.svg": prompt,
     "snowflake.svg": snowflake,
     "inspector.png": inspector,
+    "live.png": live,
 }
 
 
