@@ -124,7 +124,6 @@ HOLDS_NOT = "another message tells it: this one is for what comes without a plac
 COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
 NO_EXAMPLES = {
     "nessie/serve/live.py": "the live page says it (tests/serve)",
-    "the live page needs Tornado": "Tornado is there where tests are",
     "cannot serve at port \0: \0": "depends on what else this computer serves",
     **dict.fromkeys((
         "nessie/base/text/tokens.py", "nessie/base/text/types_text.py", "nessie/mono/parser.py",
