@@ -51,7 +51,7 @@ PROGRAM, DATA = "program", "data"               # the sources, by their names
 TARGETS = {"cpu": "cpu", "h200": "cuda"}        # what each machine runs
 PRINTED = 1 << 16               # characters of output that are kept
 MISSING = "Write its arguments, or a call of it at the end of the program"
-CHECKS = 0.0                    # the share of compilations that is checked: others, which take no part in an edit's time
+CHECKS = 0.0                    # the share of compilations that are checked: it would take an edit's time
 
 
 class Mistakes(Exception):
@@ -139,7 +139,8 @@ class Live:
             return {"nothing": f"{found.entry} takes {found.functions[found.entry].partition(' -> ')[0]}. {MISSING}."}
         target = Target("cpu", self.threads, Limits(self.memory, None, self.seconds, COMMAND_LINE),
                         Apart(printed.append, input=io.StringIO("")))
-        session = Session(target, pipeline.Job(strict=False, fuse=asked.get("mode") or "ilp"), listener=lambda text: None)
+        job = pipeline.Job(strict=False, fuse=asked.get("mode") or "ilp")
+        session = Session(target, job, listener=lambda text: None)
         for form in found.forms:
             if not isinstance(form, syntax.Evaluate):
                 session.evaluate(form)
@@ -189,7 +190,8 @@ def read(asked: dict[str, Any]) -> Read:
     type_ = show_type(type_of(tuple_of(data), environment), False) if data else ""
     own = types[entry]
     if not data and isinstance(own, Fun) and any(True for _ in free_variables(own.argument)):
-        raise NessieError(f"{entry} takes {show_scheme(own.argument)}: of which type is what it gets here?", hint=MISSING)
+        raise NessieError(f"{entry} takes {show_scheme(own.argument)}: of which type is what it gets here?",
+                          hint=MISSING)
     return Read(source, tuple(found), functions, entry, data, written, type_)
 
 

@@ -27,8 +27,8 @@ def nothing(start: Source | None) -> dict[str, Any]:
     """The data of a page that has not asked for anything yet."""
     known = examples()
     stages = [{"name": name, "title": title, "text": None, "marks": [], "note": ""} for name, title in TITLES.items()]
-    return {"entry": "", "file": start.name if start else f"{FIRST}.nesl", "target": "cpu", "mode": "ilp", "spans": [], "nodes": [],
-            "stages": stages, "schedules": [], "operations": OPERATIONS, "examples": known,
+    return {"entry": "", "file": start.name if start else f"{FIRST}.nesl", "target": "cpu", "mode": "ilp", "spans": [],
+            "nodes": [], "stages": stages, "schedules": [], "operations": OPERATIONS, "examples": known,
             "words": words(), "program": start.text if start else known[FIRST]}
 
 

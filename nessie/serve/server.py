@@ -108,7 +108,7 @@ class QuestionHandler(Handler):
             asking.cancel()
 
 
-TEXTS = {"program": "", "entry": "", "data": "", "machine": "cpu", "mode": "ilp"}       # parts of a question, usual ones
+TEXTS = {"program": "", "entry": "", "data": "", "machine": "cpu", "mode": "ilp"}       # what a question has, usually
 MODES = ("ilp", "greedy", "none")
 MOST = 64                       # of wishes, sizes, stages
 
@@ -142,8 +142,9 @@ def is_size(found: object) -> bool:
 
 
 def application(site: Site) -> Application:
-    return Application([(r"/([^/]*)/", PageHandler, {"site": site}), (r"/([^/]*)/(look|run)", QuestionHandler, {"site": site}),
-                        (r"/([^/]*)(?:/.*)?", Handler, {"site": site})], log_function=lambda handler: None)
+    about = {"site": site}
+    return Application([(r"/([^/]*)/", PageHandler, about), (r"/([^/]*)/(look|run)", QuestionHandler, about),
+                        (r"/([^/]*)(?:/.*)?", Handler, about)], log_function=lambda handler: None)
 
 
 async def serving(start: Source | None, port: int, limits: Limits, ready: Callable[[Site], object],

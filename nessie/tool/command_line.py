@@ -306,8 +306,8 @@ SUBCOMMANDS = {
                        ("nessie plot '{sin(float(i) / 10.0) : i in [0:100]}' -o sine.svg",
                         "nessie plot 'degrees(100000)' -f graph.nesl --kind histogram -o degrees.png")),
     "lsp": Subcommand("", "serve an editor, over standard input and output, by the language server protocol"),
-    "serve": Subcommand("FILE", "a live page, for a browser on this computer: an editor, and beside it what the compiler "
-                        "makes of each change, what runs give, and the cost elsewhere", "",
+    "serve": Subcommand("FILE", "a live page, for a browser on this computer: an editor, and beside it what the "
+                        "compiler makes of each change, what runs give, and the cost elsewhere", "",
                         ("nessie serve --open", "nessie serve program.nesl --time-limit 5")),
     "completion": Subcommand("SHELL", "print what makes a shell complete commands, options, files and names: bash, "
                              "zsh or fish"),

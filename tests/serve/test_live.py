@@ -56,7 +56,8 @@ def test_data_are_those_of_the_programs_own_call(live: Live) -> None:
 def test_without_data_there_is_nothing_to_run(live: Live) -> None:
     program = "function total(xs) : [int] -> int = sum(xs);"
     assert look(live, program)["errors"] == []
-    assert live.answer({"do": "run", "program": program})["nothing"].startswith("total takes [int]. Write its arguments")
+    told = live.answer({"do": "run", "program": program})["nothing"]
+    assert told.startswith("total takes [int]. Write its arguments")
 
 
 def test_several_arguments_stand_as_in_a_call(live: Live) -> None:

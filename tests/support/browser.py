@@ -17,7 +17,8 @@ CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 OPTIONS = ("--headless", "--remote-debugging-pipe", "--no-sandbox", "--no-zygote", "--disable-gpu", "--hide-scrollbars",
            "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
            "--disable-sync")
-KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Enter": 13, "Tab": 9, "Backspace": 8}
+KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Enter": 13, "Tab": 9,
+        "Backspace": 8}
 TYPED = {"Enter": "\r"}         # what keys type
 PATIENCE = 60.0                 # seconds
 
@@ -115,7 +116,8 @@ class Browser:
         """Press a key with what it types, as a person's does."""
         for kind in ("keyDown", "keyUp"):
             typed = {"text": TYPED[name]} if name in TYPED and kind == "keyDown" else {}
-            self.ask("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=KEYS[name], **typed)
+            self.ask("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=KEYS[name],
+                     **typed)
         self.settle()
 
     def mouse(self, kind: str, x: float, y: float, buttons: int = 0) -> None:
