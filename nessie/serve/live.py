@@ -174,14 +174,14 @@ def read(asked: dict[str, Any]) -> Read:
             follows = isinstance(error, Consequence) and errors
             if not follows and not (isinstance(error, Undefined) and named(error.span).lower() in failed):
                 errors.append(error)
-            failed |= names_before(error) if form is error else names_defined(form)
+            failed |= names_before(error) if isinstance(form, NessieError) else names_defined(form)
     if errors:
         raise Mistakes(errors)
     types = {form.name: known.scheme.type for form in found if isinstance(form, syntax.FunctionDef)
              and (known := environment.lookup(form.name)) is not None}
     functions = {name: show_scheme(type_) for name, type_ in types.items()}
     called = [name for name, _ in calls(found) if name in functions]
-    entry = (asked.get("entry") or next(iter(called or reversed(functions)), "")).lower()
+    entry = (asked.get("entry") or next(iter(called or [*functions][::-1]), "")).lower()
     if entry not in functions:
         if functions:
             raise no_function(entry, list(functions), [])

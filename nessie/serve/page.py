@@ -6,7 +6,7 @@ from typing import Any
 
 from nessie.base.source import Source
 from nessie.base.types import ZEROS
-from nessie.inspect.collect import OPERATIONS, TITLES
+from nessie.inspect.collect import OPERATIONS, TITLES, stage
 from nessie.inspect.page import filled, part
 from nessie.library.library import library
 from nessie.syntax.lexer import WORDS
@@ -26,7 +26,7 @@ def live_page(start: Source | None, policy: str, nonce: str) -> str:
 def nothing(start: Source | None) -> dict[str, Any]:
     """The data of a page that has not asked for anything yet."""
     known = examples()
-    stages = [{"name": name, "title": title, "text": None, "marks": [], "note": ""} for name, title in TITLES.items()]
+    stages = [stage(name, None, []) for name in TITLES]
     return {"entry": "", "file": start.name if start else f"{FIRST}.nesl", "target": "cpu", "mode": "ilp", "spans": [],
             "nodes": [], "stages": stages, "schedules": [], "operations": OPERATIONS, "examples": known,
             "words": words(), "program": start.text if start else known[FIRST]}
