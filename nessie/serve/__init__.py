@@ -4,6 +4,7 @@
     workers     holds the child processes that answer, and ends those that take too long
     worker      is such a process
     confined    confines a process: its memory, its files
+    page        makes the page
     live        answers a question: what the compiler makes of a program, what a call gives
 
     live.js     the page's part that asks: the bar, the editor's text, what is drawn of the answers

@@ -9,9 +9,12 @@ import gc
 import json
 import os
 import sys
-from typing import IO, Any
+from typing import IO
 
-LENGTH = 8                      # bytes
+from nessie.serve.confined import confine
+from nessie.serve.live import Live
+from nessie.serve.workers import LENGTH
+
 WARMING = {"do": "look", "program": "function sums(s) = {sum({y * y : y in x | y > 0}) : x in s};", "data": "[[1, 2]]",
            "stages": ["fused"]}         # a question after which nothing is to be imported any more
 
@@ -22,8 +25,6 @@ def main() -> None:
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     for number, flags in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
         os.dup2(os.open(os.devnull, flags), number)
-    from nessie.serve.confined import confine
-    from nessie.serve.live import Live
     live = Live(seconds, memory, threads)
     for question in (WARMING, WARMING | {"details": True}, WARMING | {"do": "run"}):
         live.answer(question)
@@ -36,7 +37,7 @@ def main() -> None:
         gc.collect(1)           # while nobody waits
 
 
-def answered(live: Any, asked: bytes) -> bytes:
+def answered(live: Live, asked: bytes) -> bytes:
     """The answer as JSON; what goes wrong in Nessie itself is an answer, too."""
     try:
         return json.dumps(live.answer(json.loads(asked)), separators=(",", ":")).encode()

@@ -14,8 +14,8 @@ import sys
 from contextlib import suppress
 
 from nessie.base.records import dataclass
-from nessie.serve.worker import LENGTH
 
+LENGTH = 8                      # bytes before each question and answer
 PROCESSES = 2
 GRACE = 1.0                     # seconds that a worker has to give the answer that nobody waits for any more
 

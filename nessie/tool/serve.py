@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import replace
 
 from nessie.base.source import NessieError
+from nessie.serve.workers import Limits
 from nessie.session.streams import say
+from nessie.syntax.parse import read_source
 
 
 def serve(options: argparse.Namespace) -> int:
     """Serve the page, with the program of FILE if there is one. Its address is told when it can be opened."""
     from nessie.serve.server import Site, serving
-    from nessie.serve.workers import Limits
-    from nessie.syntax.parse import read_source
     start = read_source(options.operand) if options.operand else None
     asked = {"seconds": options.time_limit, "memory": options.memory, "threads": options.threads}
     limits = replace(Limits(), **{name: value for name, value in asked.items() if value is not None})
