@@ -134,6 +134,8 @@ class Lanes:
 
     def look_elsewhere(self, arrays: Iterable[str]) -> None:
         """Lanes read elements of these arrays that may be others'."""
+        if self.team.lanes == 1:
+            return
         slots = [self.code.slots[array] for array in arrays if array in self.code.slots]
         self.found.meetings |= bool(slots)
         if any([slot in self.written for slot in slots]):

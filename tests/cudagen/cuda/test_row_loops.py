@@ -168,6 +168,47 @@ def test_bitonic_rows_are_one_launch(level: str) -> None:
     assert (found, launches, done) == ([sorted(elements[at:at + 16]) for at in range(0, 64, 16)], 2, [True])
 
 
+COUNTED = """
+function down(xs, k) : ([int], int) -> [int] =
+  if k == 0 then xs else down({x + 60 / (xs[#xs - 1 - i] - 1) : x in xs; i in [0:#xs]}, k - 1);
+function main(n, m, least) : (int, int, int) -> %s = let b = %s in b;
+"""
+ROW = "down({least + i + j : i in [0:%s]}, 3)"
+ROOM = {"thread": 16, "sub4": 64, "sub8": 128, "warp": 512, "block": 1024}
+Sizes = Callable[[int], tuple[int, int]]
+SPACES: dict[str, tuple[str, Sizes]] = {            # and n and m, where the longest row has so many elements
+    "Uniform": (COUNTED % ("[[int]]", f"{{{ROW % 'm'} : j in [0:n]}}"), lambda longest: (3, longest)),
+    "Closed": (COUNTED % ("[[int]]", f"{{{ROW % 'm * j'} : j in [0:n]}}"), lambda longest: (2, longest)),
+    "Nested": (COUNTED % ("[[[int]]]", f"{{{{{ROW % 'p'} : j in [0:m]}} : p in [0:n]}}"),
+               lambda longest: (longest + 1, 1)),
+}
+
+
+@simulated
+@pytest.mark.parametrize("space, level", [
+    pytest.param(space, level, marks=() if level == LEVELS[at] else pytest.mark.sampled(quick=4, ci=4))
+    for at, space in enumerate(SPACES) for level in LEVELS])
+def test_rows_that_are_counted_have_owners_too(space: str, level: str) -> None:
+    source, sizes = SPACES[space]
+    room = ROOM[level] if space != "Nested" else min(ROOM[level], 64)
+    for longest, fits in ((0, True), (1, True), (room, True), (room + 1, room < ROOM[level])):
+        arguments = [*sizes(longest), 2]
+        found, _, done = run(source, level, arguments)
+        assert agree(outcome(Compiled(source), "interpreter", arguments), found) and done == [fits]
+    assert run(source, level, [0, 3, 2])[2] == []
+    assert [type(f.over).__name__ for f in compiled(source, level).functions if f.by is not None] == [space]
+
+
+@simulated
+@pytest.mark.parametrize("space, level", [("Uniform", "block"), ("Closed", "warp"), ("Nested", "thread")])
+def test_rows_that_are_counted_fail_as_ever(space: str, level: str) -> None:
+    source, arguments = SPACES[space][0], [4, 5, -1]
+    expected = outcome(Compiled(source), "interpreter", arguments)
+    assert isinstance(expected, Failed)
+    with pytest.raises(NessieError, match=re.escape(expected.message)):
+        run(source, level, arguments)
+
+
 @pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (pip install nvidia-cuda-nvrtc)")
 @pytest.mark.parametrize("name, level", [pytest.param(name, level, marks=() if (name, level) in QUICK_CUBINS else
                                                       pytest.mark.sampled(quick=0, ci=6))
@@ -180,7 +221,7 @@ def test_no_loop_spills(name: str, level: str) -> None:
 
 
 @simulated
-@pytest.mark.parametrize("level, room", [("thread", 16), ("sub4", 64), ("sub8", 128), ("warp", 512), ("block", 1024)])
+@pytest.mark.parametrize("level, room", ROOM.items())
 def test_rows_that_have_no_room_are_lifted(level: str, room: int) -> None:
     source, _ = CASES["neighbours"]
     for length, fits in ((room, True), (room + 1, False)):
