@@ -20,7 +20,7 @@ from typing import Any
 from nessie.base.source import Source
 from nessie.syntax.parse import parse
 from nessie.tool.command_line import parse_command_line
-from nessie.tool.tune import USUAL, sample
+from nessie.tool.timing.tune import USUAL, sample
 from nessie.tuning.file import Tuned, version_of
 from nessie.tuning.measure import Sample, fitted
 from nessie.tuning.shapes import Shape

@@ -251,7 +251,7 @@ EFFECTS = (
     effect("_shell", f"([char], [char]) -> ([char], {STATUS})", "What a shell's command makes of the text."),
     effect("get_environment_variable", "[char] -> [char]", "The value of an environment variable, or nothing."),
     effect("_open_window", "([char], int, int, int, int, int) -> int",
-           "The number of a new window: title, left, low, width, height; of kind 1 the title names the picture's file."),
+           "The number of a new window: title, left, low, width, height; of kind 1 the title names a file."),
     effect("_paint", "[int] -> bool", "Draws shapes, each as its numbers behind how many they are; t."),
     effect("_next_event", "(int, bool) -> (bool, int, int, int, int, int)",
            "Is there an event in the window, or will there be, if t? Its type, place, keys held and key."),

@@ -5,7 +5,6 @@
     compiling           commands that compile and do not run: check, compile, show, graph, inspect, passes
     options             turns options into sessions, jobs and outputs
     formats             the formats in which commands write
-    tune                nessie tune: measures the versions of a function
     testing             nessie test: examples in comments
     formatting          nessie fmt: lays out programs
     language_server     nessie lsp: serves an editor
@@ -14,10 +13,9 @@
     doctor              nessie doctor: what is installed, and what is missing
     serve               nessie serve: the live page, until Ctrl-C
     cache               nessie cache: the compiled code that is kept
-    calibrate           nessie doctor --calibrate: measures this computer for the scheduler
     shell_completion    completes command lines in shells
     signals             handles signals
 
     prompt/             the interactive loop
-    timing/             the commands that time programs: bench, and the page of profile
+    timing/             the commands that time programs or the computer: bench, tune, the page of profile, calibration
 """

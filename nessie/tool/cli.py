@@ -369,7 +369,7 @@ def doctor(options: argparse.Namespace) -> int:
                  f"{'with' if options.calibrate else 'without'} --calibrate nessie doctor writes")
     if options.calibrate:
         from nessie.schedule.cost import profiles
-        from nessie.tool.calibrate import Computer, calibrate
+        from nessie.tool.timing.calibrate import Computer, calibrate
         write_result(options, profiles.show(calibrate(Computer(options.threads))))
     else:
         from nessie import __version__
@@ -386,7 +386,7 @@ def bench(options: argparse.Namespace) -> int:
 
 def tune(options: argparse.Namespace) -> int:
     """Measure the versions of a function, and write their thresholds."""
-    from nessie.tool.tune import tune
+    from nessie.tool.timing.tune import tune
     return tune(options)
 
 

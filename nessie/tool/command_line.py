@@ -191,8 +191,8 @@ OPTIONS = (
     Option(("--threads",), "N", "threads of the target cpu (default: as many as there are cores), or of cudasim (2)",
            type=count, group=WHERE, useful=LIMITING),
     Option(("--allow-shell",), "", "let programs run other programs", group=WORLD, useful=RUNNING),
-    Option(("--draw",), "FILE.svg", "write the picture that the program draws there; the next ones are FILE-2.svg and so "
-           "on (default: the program's name)", type=Path, group=WORLD, useful=("run", "eval")),
+    Option(("--draw",), "FILE.svg", "write the picture that the program draws there; the next ones are FILE-2.svg and "
+           "so on (default: the program's name)", type=Path, group=WORLD, useful=("run", "eval")),
     Option(("--events",), "EVENTS", "clicks and keys for a program that waits for them, with semicolons between: "
            "click, 200,100 for a pixel, the name of a button, key q", group=WORLD, useful=("run", "eval")),
     Option(("-e", "--entry"), "ENTRY", "the function to call or compile", CALLING + COMPILING),

@@ -39,6 +39,7 @@ OTHERS = {
     "nessie/session/streams.py": "standard output and error, where they are missing",
     "nessie/tool/cli.py": "standard output, where its reader has gone",
     "nessie/tool/prompt/history.py": "the prompt's history, which is added to; it is only made here",
+    "nessie/serve/worker.py": "a pipe to its server, and what it prints otherwise to nowhere",
     "nessie/files/numpy_format.py": "to bytes in memory",
 }
 

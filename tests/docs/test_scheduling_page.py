@@ -20,7 +20,8 @@ from nessie.schedule.explain import explain
 from nessie.schedule.legality import fusible, witness
 from nessie.schedule.legality.sharing import RULES
 from nessie.syntax.parser import parse_type
-from nessie.tool import calibrate, cli
+from nessie.tool import cli
+from nessie.tool.timing import calibrate
 
 PATH = ROOT / "docs" / "scheduling.md"
 PAGE = PATH.read_text("utf-8")

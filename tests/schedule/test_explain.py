@@ -27,8 +27,8 @@ from nessie.schedule.explain.text import as_text as explained_text
 from nessie.schedule.graph import text as graph_text
 from nessie.schedule.legality import fusible
 from nessie.schedule.nodes import APART, NEVER, TOGETHER
-from nessie.tool import calibrate
 from nessie.tool.cli import main
+from nessie.tool.timing import calibrate
 
 GOLDEN = sorted((GOLDEN_FILES / "explain").glob("*.txt"))
 FUSION = ROOT / "nesl_examples" / "fusion"

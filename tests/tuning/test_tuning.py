@@ -19,7 +19,7 @@ from nessie.lambda_cu.text.parser import parse_exp
 from nessie.syntax.parse import parse as parse_syntax
 from nessie.tool.cli import main
 from nessie.tool.command_line import parse_command_line
-from nessie.tool.tune import sample
+from nessie.tool.timing.tune import sample
 from nessie.tuning.file import ITEMS, Threshold, Tuned, Tuning, machine, parse, read, show
 from nessie.tuning.fit import Measured, fit
 from nessie.tuning.shapes import Shape, definitions, shape_of
