@@ -50,12 +50,17 @@ def test_hovering_lights_all_panes(opened: Browser) -> None:
     assert opened.run(LIT_NODES) == []
 
 
-def test_names_of_functions_and_what_became_nothing(opened: Browser) -> None:
+def test_names_of_functions(opened: Browser) -> None:
     opened.hover(MARK.format("source", "sum(xs)"))
     assert opened.run(LIT_NODES) == ["sum1"]
-    opened.click(MARK.format("source", "norm2(["))
-    assert opened.run(STATUS).endswith("\u2192  nothing of norm2 is made of this")
-    assert opened.run(DETAILS).strip() == "Nothing of norm2 is made of this"
+
+
+def test_what_became_nothing(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page(example("mandelbrot")), "utf-8")
+    browser.open(tmp_path / "page.html")
+    browser.click(MARK.format("source", "if n == limit"))
+    assert browser.run(STATUS).endswith("\u2192  nothing of mandelbrot is made of this")
+    assert browser.run(DETAILS).strip() == "Nothing of mandelbrot is made of this"
 
 
 def test_nodes_are_told_about(opened: Browser) -> None:
