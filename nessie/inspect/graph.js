@@ -47,7 +47,6 @@ class GraphStage {
     this.mode = data.mode;
     this.fillTable();
     this.listen();
-    this.draw();
   }
 
   /** Show the same of other data: schedule, region and place. */
@@ -286,6 +285,7 @@ class GraphStage {
 
   /** Show the whole drawing if it is readable then, else its beginning. */
   start() {
+    if (!this.world) this.draw();
     this.fit();
     const { width } = this.svg.getBoundingClientRect();
     const first = this.kernels[0]?.box;
