@@ -21,7 +21,9 @@ MOST_INT = 2.0 ** 63
 LOWER = 2 ** 32 - 1
 INTS = range(-2 ** 63, 2 ** 63)
 NEAR, BITS = range(-2 ** 128, 2 ** 128), range(64)
-BY_BITS, DIVISIONS = (ast.Pow, ast.LShift, ast.RShift), (ast.FloorDiv, ast.Mod)
+Operators = tuple[type[ast.operator | ast.unaryop], ...]
+BY_BITS: Operators = (ast.Pow, ast.LShift, ast.RShift)
+DIVISIONS: Operators = (ast.FloorDiv, ast.Mod)
 OF_INTS: dict[type[ast.operator | ast.unaryop], Callable[..., int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
@@ -38,13 +40,14 @@ def folded(node: ast.expr) -> int | None:
 
 def exactly(node: ast.expr) -> int | None:
     """Return the int that an expression of literal ints gives, unless it is a long way beyond 64 bits."""
+    kind: type[ast.operator | ast.unaryop]
     match node:
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             return value
         case ast.UnaryOp(op, operand):
-            terms, kind = [exactly(operand)], type(op)
-        case ast.BinOp(left, op, right):
-            terms, kind = [exactly(left), exactly(right)], type(op)
+            kind, terms = type(op), [exactly(operand)]
+        case ast.BinOp(left, operation, right):
+            kind, terms = type(operation), [exactly(left), exactly(right)]
         case _:
             return None
     known = [term for term in terms if term is not None]

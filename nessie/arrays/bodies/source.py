@@ -159,9 +159,9 @@ def place_in(code: CodeType, instruction: int) -> Span | None:
     lines = lines_of(code)
     text, starts = "".join(lines), starts_of(lines)
     found = next(islice(instructions(code), instruction // 2, None), None) or place_by_line(code, instruction, text)
-    if None in found or found[1] > len(lines):          # type: ignore[operator]
-        return None
     first, last, column, end = found
+    if first is None or last is None or column is None or end is None or last > len(lines):
+        return None
     return Span(Source(shown_path(code.co_filename), text), place_of(text, starts, first, column),
                 place_of(text, starts, last, end))
 
@@ -178,13 +178,13 @@ def place_by_line(code: CodeType, instruction: int, text: str) -> tuple[int | No
     line = next((line for start, end, line in code.co_lines() if start <= instruction < end), None)
     lines = text.splitlines()
     if line is None or line > len(lines):
-        return (None,)
+        return (None,) * 4
     found = [tree for tree in functions_of(text) if isinstance(tree, ast.Lambda) and is_of(tree, code, code.co_name)]
     if len(found) > 1:
         found = [tree for tree in found if code_of(tree, text) == code]
-    if len(found) == 1 and found[0].body.lineno == line:        # type: ignore[union-attr]
+    if len(found) == 1 and found[0].body.lineno == line:
         body = found[0].body
-        return body.lineno, body.end_lineno, body.col_offset, body.end_col_offset       # type: ignore[union-attr]
+        return body.lineno, body.end_lineno, body.col_offset, body.end_col_offset
     whole = lines[line - 1]
     return line, line, len(whole) - len(whole.lstrip()), len(whole.rstrip().encode())
 
