@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from nessie.base.call_graph import reachable
@@ -56,9 +56,11 @@ BUFFER = re.compile(            # names that skeletons give to what they need fo
 RUN = 8                         # items a thread of a GPU, where it has neighbours
 
 
-def generate(program: ir.Program, target: str, width: int | None = None) -> Module:
+def generate(program: ir.Program, target: str, width: int | None = None,
+             declined: Callable[[ir.Function, str], None] = lambda offer, why: None) -> Module:
     """A plan for each kernel that is launched, and for what runs apart; the functions of all of them with the scalar
-    functions that they call. `width`: items a chunk on the CPU, items a thread on a GPU."""
+    functions that they call. `width`: items a chunk on the CPU, items a thread on a GPU. `declined` is told which loops
+    over rows no owner can go through, and why."""
     tables = tables_of(program, target == "cpu")
     only_apart = run_only_apart(program)
     names = Names([kernel.name for kernel in program.kernels])
@@ -66,7 +68,7 @@ def generate(program: ir.Program, target: str, width: int | None = None) -> Modu
                if kernel.name not in only_apart]
     if target == "cpu":
         modules.append(apart(program, tables, width or CHUNK))
-    modules += of_offers(program, tables) if target == "cuda" else []
+    modules += of_offers(program, tables, declined) if target == "cuda" else []
     functions = (*device_functions(program, tables), *(f for module in modules for f in module.functions))
     return Module(functions, tuple([plan for module in modules for plan in module.plans]))
 
@@ -88,14 +90,15 @@ def apart(program: ir.Program, tables: Tables, chunk: int) -> Module:
     return Module(tuple(found.values()), tuple(plans))
 
 
-def of_offers(program: ir.Program, tables: Tables) -> Iterator[Module]:
+def of_offers(program: ir.Program, tables: Tables,
+              declined: Callable[[ir.Function, str], None]) -> Iterator[Module]:
     """The plans of loops over rows that have owners, as far as these can go through them."""
     for offer in program.functions:
         if offer.by is not None:
             try:
                 yield plan_offer(offer, program, tables)
-            except RowsDeclined:
-                continue
+            except RowsDeclined as error:
+                declined(offer, str(error))
 
 
 def thread_functions(name: str, program: ir.Program, tables: Tables, chunk: int) -> list[loops.Function]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
     from nessie.schedule.nodes import Schedule
     from nessie.schedule.solver import proven_optima
     from nessie.schedule.versions import few_gathers, owner_versions
-    from nessie.schedule.wishes import choose_mappings, mappings
+    from nessie.schedule.wishes import choose_mappings, mappings, unmet
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
     from nessie.tuning import thresholds
@@ -136,6 +137,7 @@ else:
     proven_optima = lazy("nessie.schedule.solver.proven_optima")
     choose_mappings = lazy("nessie.schedule.wishes.choose_mappings")
     mappings = lazy("nessie.schedule.wishes.mappings")
+    unmet = lazy("nessie.schedule.wishes.unmet")
     few_gathers = lazy("nessie.schedule.versions.few_gathers")
     owner_versions = lazy("nessie.schedule.versions.owner_versions")
     parse = lazy("nessie.syntax.parse")
@@ -393,7 +395,8 @@ PASSES = (
         certify=lambda _, program: checker.check_interiors(program)),
     row("translate", (FUSED,), HOST, lambda job, program: translate.translate(program),
         "functions become lists of instructions over numbered slots", when=WITH_CODE),
-    row("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(program, SKELETONS[job.target]),
+    row("generate", (FUSED,), LOOPS, lambda job, program: generate.generate(
+            program, SKELETONS[job.target], declined=partial(unmet.not_owned, program, job.met)),
         "skeletons and thunks become imperative code", when=WITH_CODE),
     # because compilers for GPUs warn of it
     row("unread", (LOOPS,), LOOPS, lambda job, module: unread.unread(module),

@@ -3,6 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from nessie.base.source import NessieError, user_span
+from nessie.lambda_cu import nodes as ir
+from nessie.lambda_cu.offers.rounds import shown
+from nessie.lambda_cu.scope import statements
 from nessie.schedule.wishes.wishes import FUSE, MAPPINGS, Met, Wish
 
 
@@ -16,6 +20,16 @@ def unmet(wanted: Iterable[Wish], met: Met) -> list[str]:
         elif wish.kind == FUSE and wish not in met.wishes:
             told.append(f"{option}: no form that ran computes both without a condition, a call or an effect between")
     return told
+
+
+def not_owned(program: ir.Program, met: Met, offer: ir.Function, why: str) -> None:
+    """Note the warning that nobody goes through the rounds of a loop over rows for which a level was asked."""
+    calls = [s for f in program.functions for s in statements(f.body) if isinstance(s, ir.Call)]
+    span = user_span(next((call.origin for call in calls if call.function == offer.name), offer.origin))
+    places = [(span, "each round is of all rows")] if span is not None else []
+    message = f"no owner can go through all of {shown(offer.apart)}: {why}"
+    met.told.setdefault((f"{span.source.name} {span.start}" if span is not None else "", message),
+                        NessieError(message, *places).told())
 
 
 def unmet_so_far(wanted: Iterable[Wish], met: Met, bound: Container[str]) -> dict[Wish, str]:

@@ -279,6 +279,25 @@ def test_explanations_tell_why(name: str, reason: str, tmp_path: Path, capsys: p
     assert f"as no owner can go through all of go: {reason}\n" in capsys.readouterr().out
 
 
+GCD = """
+function gcd(a, b) : (int, int) -> int = if b == 0 then a else gcd(b, rem(a, b));
+function go(xs, k) : ([int], int) -> [int] = if k == 0 then xs else go({gcd(x, k) : x in xs}, k - 1);
+function main(rows) : [[int]] -> [[int]] = let b = {go(r, 3) : r in rows} in b%s;
+"""
+
+
+@pytest.mark.parametrize("pragma, option", [("", ("--level", "b=warp")), (" % level b by warp %", ())])
+def test_warnings_tell_what_no_owner_goes_through(pragma: str, option: tuple[str, ...], tmp_path: Path,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "loops.nesl"
+    file.write_text(GCD % pragma, "utf-8")
+    assert main(["compile", str(file), "-e", "main", "--target", "cudasim", "--emit", "cuda", *option]) == 0
+    told = capsys.readouterr().err
+    assert told.startswith("warning: no owner can go through all of go: it calls a function that loops or recurs at "
+                           f"each element\n --> {file}:4:") and told.count("warning:") == 1
+    assert "{go(r, 3)" in told and "^ each round is of all rows" in told
+
+
 def test_nobody_owns_rows_unless_somebody_asks() -> None:
     program = compile_program(Job(entry="main", target="cudasim"), TEXT, Source("test.nesl", BITONIC),
                               pass_named("borders"))
