@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nessie.base.names import Names
+from nessie.base.values import DTYPES
 from nessie.cudagen.host.device import NO_FAILURE
 from nessie.cudagen.kernels.code import RESERVED, Value, identifier, integer, op
 from nessie.cudagen.kernels.thunks import Tables
@@ -41,7 +42,6 @@ from nessie.lambda_cu.rename import rename_param, rename_space
 
 FEW = 64                        # threads of a block whose owners are no blocks
 SHARED = 48 << 10               # bytes of shared memory that a block has
-SPARE = 2 << 10                 # of them for sums and flags
 MOST = 1024                     # elements of a slot
 GAVE = "gave_up"
 
@@ -55,8 +55,9 @@ def prepared(offer: ir.Function, program: ir.Program, tables: Tables) -> Offer:
     what lanes need."""
     owners = max(1, FEW // lanes_of(offer))
     tried = Offer(offer, program, tables, Room(MOST, owners))
-    elements = MOST
-    while elements * tried.code.bytes_each > SHARED - SPARE:
+    elements, each = MOST, tried.code.bytes_each
+    others = sum([DTYPES[array.type].itemsize * array.size for array in tried.shared_memory()]) - MOST * each
+    while elements * each > SHARED - others:
         elements //= 2
     if elements < owners:
         raise Declined("its rows take more shared memory than there is")
@@ -165,11 +166,15 @@ class Offer:
 
     # The plan -------------------------------------------------------------------------------
 
+    def shared_memory(self) -> list[loops.Shared]:
+        """Of sums, rows and flags."""
+        sums = [statement for statement in self.code.above if isinstance(statement, loops.Shared)]
+        return [*sums, *self.rounds.shared_memory()]
+
     def module(self) -> Module:
         code, offer, name = self.code, self.offer, identifier(self.offer.name)
         self.tell()
-        code.statements = [*code.above, *self.rounds.shared_memory(),
-                           loops.Var("failed", "int", integer(NO_FAILURE)), *code.statements]
+        code.statements = [*self.shared_memory(), loops.Var("failed", "int", integer(NO_FAILURE)), *code.statements]
         unless_stopped(code)
         lanes, room = self.team.lanes, code.room
         about = f"{ABOUT[lanes]} holds a row of up to {room.each} elements, and goes through all rounds."

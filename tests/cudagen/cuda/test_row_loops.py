@@ -14,13 +14,18 @@ from executors import Compiled, Failed, agree, outcome
 from owner_kernels import LEVELS
 
 from nessie.base.source import IllFormed, NessieError, Source
-from nessie.base.values import flatten_value, plain_value
+from nessie.base.values import DTYPES, flatten_value, plain_value
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.nvidia import nvrtc
 from nessie.cudagen.cuda.nvidia.compiler import assembled
 from nessie.cudagen.host.check import check as check_instructions
 from nessie.cudagen.host.translate import translate
+from nessie.cudagen.kernels.scalar_functions import tables_of
+from nessie.cudagen.loops.nodes import Shared
+from nessie.cudagen.skeletons.owners import offers
+from nessie.cudagen.skeletons.owners.lanes import FLAGS
+from nessie.cudagen.skeletons.owners.offers import Offer, prepared
 from nessie.driver import compile_program
 from nessie.forms import TEXT
 from nessie.lambda_cu import nodes as ir
@@ -218,6 +223,24 @@ def test_no_loop_spills(name: str, level: str) -> None:
     assert found.warnings == ()
     (usage,) = [usage for usage in found.usages if usage.function.endswith("_rounds")]
     assert (usage.spill_stores, usage.spill_loads, usage.stack) == (0, 0, 0) and (usage.shared or 0) <= 48 << 10
+
+
+@pytest.mark.parametrize("spare, room", [(0, 1024), (1, 512)])
+def test_sums_take_shared_memory_beside_rows(spare: int, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = compiled(SUMS, "block")
+    (offer,) = [f for f in program.functions if f.over is not None]
+    tables = tables_of(program, False)
+    taken = shared_bytes(prepared(offer, program, tables))
+    assert taken > 2 * 8 * 1024                                 # two rows, and sums
+    limit = taken + 8 * FLAGS - spare                           # room for flags is kept, in case checks may fail
+    monkeypatch.setattr(offers, "SHARED", limit)
+    made = prepared(offer, program, tables)
+    assert made.code.room.each == room and shared_bytes(made) <= limit
+
+
+def shared_bytes(offer: Offer) -> int:
+    (function,) = offer.module().functions
+    return sum(DTYPES[s.type].itemsize * s.size for s in function.body if isinstance(s, Shared))
 
 
 @simulated
