@@ -20,8 +20,7 @@ from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
 from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
 from nessie.lambda_cu.mappings.nodes import STRATEGIES
-from nessie.lambda_cu.mappings.text import parse_part
-from nessie.schedule.wishes.asked import case_number, mistake_in_levels
+from nessie.schedule.wishes.asked import case_number, mistake_in_levels, possible
 from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, Bound, Wish
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
@@ -76,7 +75,7 @@ def mistake_in_mapping(wish: Wish) -> NessieError | None:
     if wish.kind == MAP and wish.text is not None:
         try:
             case_number(wish)
-            parse_part(wish.text)
+            possible(wish.text)
         except NessieError as wrong:
             return wrong
     return None

@@ -7,6 +7,7 @@
     mapped          a mapping of a space: host code, launch, the code that finds the index, guards
     levels          the levels of the machine, and the limits of a launch
     strategies      the mappings that rules make: Jing, JingExt, FoldAll
+    broken          what is wrong with a mapping that no space has
     shown           a mapping of a space for readers
     certificate     each index is walked once, and no other: by walking small sizes
     cover           each index is in one part of a space, and no part has another: by the kinds of indices there are

@@ -128,8 +128,8 @@ def parse_space(text: str | Source) -> Space:
     tokens.finish()
     for what, found in (("lower bound", lows), ("step", steps), ("width", widths)):
         if found and len(found) != len(highs):
-            raise NessieError(f"there {'is' if len(highs) == 1 else 'are'} {counted(len(highs), 'upper bound')} "
-                               f"and {counted(len(found), what)}", (joined(found), ""), (joined(highs), ""))
+            raise NessieError(f"there {'is' if len(highs) == 1 else 'are'} {many(len(highs), 'upper bound')} "
+                               f"and {many(len(found), what)}", (joined(found), ""), (joined(highs), ""))
     if widths and not steps:
         raise NessieError("widths are of steps: step [2] width [1]", (joined(widths), ""))
     space = tuple([Axis(high, *[bounds[k][0] if bounds else usual for bounds, usual in (
@@ -193,7 +193,7 @@ def computed(exp: ir.Exp) -> bool:
     return False
 
 
-def counted(number: int, what: str) -> str:
+def many(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 

@@ -15,7 +15,7 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.axes import Axis, Space
+from nessie.lambda_cu.mappings.axes import Axis, Space, many
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names
@@ -27,11 +27,15 @@ Back = tuple[Index, list[ir.Exp]]           # an index, and the guards under whi
 
 
 class Unmappable(Exception):
-    """A mapping that a space does not have. `part` is the combinator that says so."""
+    """A mapping that a space does not have. `part` is the combinator that says so, or its list that is wrong."""
 
     def __init__(self, part: object, message: str) -> None:
         super().__init__(message)
         self.part, self.message = part, message
+
+
+class WrongRank(Unmappable):
+    """A mapping of another number of axes than the space has."""
 
 
 @dataclass
@@ -130,26 +134,34 @@ def demands(step: maps.Combinator | maps.Top, space: Space) -> None:
     rank, called = len(space), type(step).__name__
     if isinstance(step, maps.CompressGrid):
         if len(step.flags) != rank:
-            raise Unmappable(step, f"CompressGrid has {len(step.flags)} flags, and here are {rank} axes")
+            raise WrongRank(step.flags, f"CompressGrid has {many(len(step.flags), 'flag')}, and here {are(rank)} "
+                                        f"{'axis' if rank == 1 else 'axes'}")
         if not set(step.flags) <= {0, 1}:
-            raise Unmappable(step, "CompressGrid's flags are 0 and 1")
+            raise Unmappable(step.flags, "CompressGrid's flags are 0 and 1")
     if isinstance(step, maps.FoldLast2) and rank < 2:
-        raise Unmappable(step, f"FoldLast2 folds two axes, and here is {rank}")
+        raise WrongRank(step, f"FoldLast2 folds two axes, and here is {rank}")
     if isinstance(step, maps.SplitLast | maps.Split) and step.by < 1:
         raise Unmappable(step, f"{called} makes parts of at least 1 element, not of {step.by}")
     if isinstance(step, maps.Split) and not 0 <= step.axis < rank:
-        raise Unmappable(step, f"there is no axis {step.axis}: here are {rank}, from 0 on")
+        raise WrongRank(step, f"there is no axis {step.axis}: here are {rank}, from 0 on")
     if isinstance(step, maps.PadLast) and step.to < 1:
         raise Unmappable(step, f"PadLast pads to a multiple of at least 1, not of {step.to}")
-    if isinstance(step, maps.Permute) and sorted(step.order) != list(range(rank)):
-        raise Unmappable(step, f"[{', '.join(map(str, step.order))}] is no order of {rank} axes: it has each of 0 to "
-                               f"{rank - 1} once")
+    if isinstance(step, maps.Permute):
+        count, order = len(step.order), f"[{', '.join(map(str, step.order))}]"
+        if sorted(step.order) != list(range(count)):
+            raise Unmappable(step.order, f"{order} is no order of {count} axes: it has each of 0 to {count - 1} once")
+        if count != rank:
+            raise WrongRank(step.order, f"{order} is an order of {count} axes, and here {are(rank)}")
     if not isinstance(step, maps.ShiftLB | maps.Permute):
         begins_at_0(step, space[-1:] if isinstance(step, maps.PadLast) else space)
     if isinstance(step, maps.FoldLast2 | maps.SplitLast | maps.Split):
         is_dense(step, space)
     if not isinstance(step, maps.ShiftLB | maps.Mask | maps.Hull):
         is_independent(step, space)
+
+
+def are(rank: int) -> str:
+    return f"are {rank}" if rank != 1 else "is 1"
 
 
 def begins_at_0(step: object, space: Space) -> None:

@@ -25,8 +25,7 @@ from nessie.lambda_cu.commuting import commutes
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import OUTER, Axis, Space
 from nessie.lambda_cu.mappings.combinators import Unmappable, is_line, most
-from nessie.lambda_cu.mappings.levels import beyond
-from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, mapped
+from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, launchable, mapped
 from nessie.lambda_cu.mappings.owners import by_owners, owned
 from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import show_case
@@ -102,14 +101,6 @@ def walks_of(kernel: ir.Kernel) -> list[Walk]:
     space, sizes = space_of(root)
     top = mapping_of(kernel.by, space) if isinstance(kernel.by, maps.Strategy) else kernel.by
     return [] if top is None else [Walk(launchable(mapped(top, space, Names({*sizes, *PLACES}))), root, sizes)]
-
-
-def launchable(made: Mapped) -> Mapped:
-    """The mapping; raise Unmappable where its blocks have more threads than there can be, whatever the sizes are."""
-    known = tuple([int(exp.value) if isinstance(exp, ir.Const) else 1 for exp in made.block])
-    if over := beyond((1, 1, 1), known):
-        raise Unmappable(made.mapping, over)
-    return made
 
 
 # Parts ------------------------------------------------------------------------------------------

@@ -12,11 +12,13 @@ from nessie.base.names import Names
 from nessie.base.records import dataclass
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.axes import Space, value
+from nessie.lambda_cu.mappings.axes import Space, many, value
 from nessie.lambda_cu.mappings.combinators import (
     Index,
     Lets,
     Unmappable,
+    WrongRank,
+    are,
     back,
     begins_at_0,
     chain,
@@ -25,7 +27,7 @@ from nessie.lambda_cu.mappings.combinators import (
     is_independent,
     steps_left,
 )
-from nessie.lambda_cu.mappings.levels import GPU, LEVELS, TABLE
+from nessie.lambda_cu.mappings.levels import GPU, LEVELS, TABLE, beyond
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import ONE, ZERO
@@ -84,6 +86,14 @@ def mapped(mapping: maps.Top, space: Space, taken: Names | None = None) -> Mappe
     return Mapped(mapping, tuple(stages), host.bound, grid, block, loops, code.bound, tuple(dict.fromkeys(guards)), at)
 
 
+def launchable(made: Mapped) -> Mapped:
+    """The mapping; raise Unmappable where its blocks have more threads than there can be, whatever the sizes are."""
+    known = tuple([int(exp.value) if isinstance(exp, ir.Const) else 1 for exp in made.block])
+    if over := beyond((1, 1, 1), known):
+        raise Unmappable(made.mapping, over)
+    return made
+
+
 def levels_of(mapping: maps.Top, space: Space) -> tuple[str, ...]:
     """Return the level of each axis, and check that there are enough directions."""
     rank = len(space)
@@ -94,29 +104,25 @@ def levels_of(mapping: maps.Top, space: Space) -> tuple[str, ...]:
             if not 0 <= block <= 3:
                 raise Unmappable(mapping, f"a block has at most 3 directions, not {block}")
             if block > rank:
-                raise Unmappable(mapping, f"GridBlock({block}, ...) takes {block} axes, and here {are(rank)}")
+                raise WrongRank(mapping, f"GridBlock({block}, ...) takes {block} axes, and here {are(rank)}")
             levels = ("grid",) * (rank - block) + ("block",) * block
         case maps.Levels(levels):
             if len(levels) != rank:
-                raise Unmappable(mapping, f"Levels names {len(levels)} levels, and here {are(rank)}")
+                raise WrongRank(levels, f"Levels names {many(len(levels), 'level')}, and here {are(rank)}")
             if missing := [level for level in levels if not set(GPU) <= set(LEVELS[level].targets)]:
-                raise Unmappable(mapping, f"{missing[0]} is a level of CPUs, which mappings do not change; GPUs have "
+                raise Unmappable(levels, f"{missing[0]} is a level of CPUs, which mappings do not change; GPUs have "
                                           f"{', '.join([level.name for level in TABLE if 'cuda' in level.targets])}")
             levels = tuple(["serial" if level == "thread" else level for level in levels])
             if strange := [level for level in levels if level not in ORDER]:
-                raise Unmappable(mapping, f"{strange[0]} walks segments; axes of one length go to grid, block and "
-                                          "thread")
+                raise Unmappable(mapping.levels, f"{strange[0]} walks segments, as {strange[0]} or {strange[0]}, lane; "
+                                                 "axes of one length go to grid, block and thread")
             if list(levels) != sorted(levels, key=ORDER.__getitem__):
-                raise Unmappable(mapping, "levels go from grid over block to thread: Permute orders axes")
+                raise Unmappable(mapping.levels, "levels go from grid over block to thread: Permute orders axes")
     for level in ("grid", "block"):
         if levels.count(level) > 3:
             raise Unmappable(mapping, f"{levels.count(level)} axes are left for the {level}, which has 3 directions: "
                                       "FoldLast2 first")
     return levels
-
-
-def are(rank: int) -> str:
-    return f"are {rank}" if rank != 1 else "is 1"
 
 
 def places(levels: tuple[str, ...]) -> list[str]:

@@ -16,7 +16,15 @@ from nessie.lambda_cu.mappings.choice.auto import of_rows, shown_candidates
 from nessie.lambda_cu.mappings.choice.places import assumed
 from nessie.lambda_cu.mappings.combinators import Unmappable, chain
 from nessie.lambda_cu.mappings.levels import beyond
-from nessie.lambda_cu.mappings.mapped import Mapped, launch_of, mapped, operations, shown_operations, sizes_of
+from nessie.lambda_cu.mappings.mapped import (
+    Mapped,
+    launch_of,
+    launchable,
+    mapped,
+    operations,
+    shown_operations,
+    sizes_of,
+)
 from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import parse_mapping, show_mapping
 from nessie.lambda_cu.rename import substitute
@@ -42,10 +50,7 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
         top = tried[0].mapping if tried else mapping_of(asked, of) if isinstance(asked, maps.Strategy) else asked
         if top is None:
             return "The mapping none is the walk by items: there is nothing to show.\n"
-        made = mapped(top, of)
-        certain = [int(length.value) if isinstance(length, ir.Const) else 1 for length in made.block]
-        if over := beyond((1, 1, 1), tuple(certain)):
-            raise Unmappable(top, over)
+        made = launchable(mapped(top, of))
     except Unmappable as wrong:
         place = places.of(wrong.part)
         raise NessieError(wrong.message, *([(place, "")] if place else [])) from None

@@ -106,8 +106,9 @@ def walk(tokens: Tokens) -> maps.Walk:
         return closed(tokens, start, maps.GridBlock(block, inner(tokens)))
     if tokens.accept("Levels"):
         tokens.expect("(")
+        first = tokens.current
         tokens.expect("[")
-        levels = tokens.several(lambda: level(tokens), "]")
+        levels = tokens.mark(first, tokens.several(lambda: level(tokens), "]"))
         tokens.expect(",")
         return closed(tokens, start, maps.Levels(levels, inner(tokens)))
     if start.text in (*NAMED, "Gen"):
@@ -156,8 +157,9 @@ def inner(tokens: Tokens) -> maps.Inner:
 
 def argument(tokens: Tokens, combinator: str) -> int | tuple[int, ...]:
     if combinator in ("CompressGrid", "Permute"):
+        first = tokens.current
         tokens.expect("[")
-        return tokens.several(lambda: number(tokens), "]")
+        return tokens.mark(first, tokens.several(lambda: number(tokens), "]"))
     return number(tokens)
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
+from nessie.base.text.places import Places
+from nessie.lambda_cu.mappings.broken import broken
 from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS
-from nessie.lambda_cu.mappings.nodes import REST, Cases
-from nessie.lambda_cu.mappings.text import parse_part
+from nessie.lambda_cu.mappings.nodes import REST, Cases, Mapping
+from nessie.lambda_cu.mappings.owners import by_levels
+from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.schedule.wishes.wishes import LEVEL, MAP, Wish
 
 ASKED = re.compile(r"\s*([^\s=]+)(?:\s+(?i:case)\s+([^\s=]+))?\s*=\s*(.*\S)\s*", re.DOTALL)
@@ -49,9 +52,14 @@ def mistake_in_levels(text: Span) -> NessieError | None:
         if (level := word[0].strip().lower()) not in known:
             meant = nearest(level, known)
             start = word.start() + len(word[0]) - len(word[0].lstrip())
-            return NessieError(f"there is no level {level}{'' if several else ' that owns segments'}",
+            missing = f"there is no level {level}{'' if several else ' that owns segments'}" if level else \
+                "a level must stand here"
+            return NessieError(missing,
                                (Span(text.source, start, start + len(level)), ""),
                                hint=f"there are {', '.join(known)}{f'; did you mean {meant}?' if meant else ''}")
+    owner = by_levels(tuple([word[0].strip().lower() for word in words]))
+    if (refused := broken(owner)) is not None:
+        return NessieError(refused.message, (text, ""))
     return None
 
 
@@ -77,9 +85,19 @@ def wish(source: Source, found: re.Match[str] | None, place: Span, wanted: str) 
     case = Span(source, *found.span(2)) if found[2] else None
     made = Wish(MAP, found[1].lower(), found[3], text=text, case=(found[2] or "").lower(), case_text=case)
     case_number(made)
-    if isinstance(parse_part(text), Cases) and case:
+    if isinstance(possible(text), Cases) and case:
         raise NessieError("the mapping of a case has no cases", (text, ""))
     return made
+
+
+def possible(text: Span) -> Mapping:
+    """The mapping that the text is; raise NessieError where no space has it, with the word underlined."""
+    places = Places(text.source)
+    mapping = parse_part(text, places)
+    if (wrong := broken(mapping)) is not None:
+        part = places.of(wrong.part)
+        raise NessieError(wrong.message, (inside(text, part) if part else text, ""))
+    return mapping
 
 
 def case_number(wish: Wish) -> int:

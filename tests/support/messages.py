@@ -16,7 +16,7 @@ FOLDERS = ("nessie", "flatten", "schedule", "cudagen", "lambda_cu")
 LETTERS = 8             # of a message, at least: one with fewer is found in lines of others
 MAKERS = {"NessieError": 0, "Unsupported": 0, "UsageError": 0, "complaint": 0, "complain": 3, "complain_word": 1,
           "Misfit": 0, "error": 0, "LostOutput": 0, "fail": 0, "wrong": 1, "check": 1, "check_indices": 2, "located": 0,
-          "Unmappable": 1, "NoCase": 1, "refuse": 1}
+          "Unmappable": 1, "WrongRank": 1, "NoCase": 1, "refuse": 1}
 HOLE = "\0"
 
 
