@@ -38,7 +38,7 @@ from nessie.forms import (
     WITHOUT_STACK,
     Form,
 )
-from nessie.schedule.wishes.wishes import Met, Wish, Wishes
+from nessie.schedule.wishes.wishes import MAPPINGS, Met, Wish, Wishes
 
 if TYPE_CHECKING:
     from nessie import pragmas
@@ -262,6 +262,9 @@ def wishes(job: Job, program: ir.Program) -> Wishes:
     bound = tuple(name for _, names in read for name in names)
     found = [wish for wishes, _ in read for wish in wishes] if job.fuse != "none" else []
     right = pragmas.well_named(found, bound, lambda: scope.spans(program))
+    for wish in job.wishes if job.target not in WITHOUT_STACK else ():
+        if wish.kind in MAPPINGS:
+            job.met.tell(wish, f"{wish.option} is for threads of a GPU, and this runs on {job.target}")
     return Wishes((*job.wishes, *right), bound, job.strict, job.met)
 
 

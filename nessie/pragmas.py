@@ -49,10 +49,11 @@ def pragmas(remarks: Iterable[Span], form: syntax.TopLevel) -> tuple[Wish, ...]:
 def wish_of(place: Span, match: re.Match[str], scope: Span) -> Wish:
     kind, first, *_, second = [part for part in match.groups() if part]
     if kind.lower() != MAP:
-        return Wish(kind.lower(), first.lower(), "".join(second.lower().split()), place, scope)
-    case, text = [Span(place.source, *match.span(FIRST[MAP] + number)) for number in (2, 3)]
+        at = Span(place.source, *match.span(FIRST[LEVEL] + 1)) if kind.lower() == LEVEL else None
+        return Wish(kind.lower(), first.lower(), "".join(second.lower().split()), place, scope, name_text=at)
+    name, case, text = [Span(place.source, *match.span(FIRST[MAP] + number)) for number in (1, 2, 3)]
     asked = match[FIRST[MAP] + 2] or ""
-    return Wish(MAP, first.lower(), second, place, scope, text, asked.lower(), case if asked else None)
+    return Wish(MAP, first.lower(), second, place, scope, text, asked.lower(), case if asked else None, name)
 
 
 def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
@@ -105,6 +106,9 @@ def misspelt(source: Source, like: re.Match[str]) -> list[NessieError]:
     meant = nearest(like[wrong], known, 0.65) or nearest(like[wrong].lower(), [k.lower() for k in known], 0.65)
     if not meant or not (wrong == 3 or arguments or mapping in (*STRATEGIES, *OWNERS, ITEMS)):
         return []
+    if wrong == 3 and like[wrong] in known and arguments:
+        return [no_pragma(Span(source, *like.span(4)), "one mapping is for all of it, another for a case: "
+                                                       f"% map b case 1 by {mapping} %")]
     right = next(k for k in known if k.lower() == meant.lower())
     return [no_pragma(Span(source, *like.span(wrong)), f"did you mean {right}?")]
 

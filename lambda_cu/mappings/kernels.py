@@ -26,7 +26,7 @@ from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import OUTER, Axis, Space
 from nessie.lambda_cu.mappings.combinators import Unmappable, is_line, most
 from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, launchable, mapped
-from nessie.lambda_cu.mappings.owners import by_owners, owned
+from nessie.lambda_cu.mappings.owners import by_owners, is_of_owners, owned
 from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import show_case
 from nessie.lambda_cu.rename import substitute
@@ -128,7 +128,8 @@ def parts_of(kernel: ir.Kernel, by: maps.Cases) -> tuple[ir.Part, ...]:
     there = sorted({part.case for part in parts}, key=lambda case: (case == maps.REST, case))
     for case, _ in by.of:
         if case not in there:
-            raise NoCase(by, f"no element is in case {show_case(case)}: those of tests of indices here are "
+            raise NoCase(by, f"no element is in case {show_case(case)}: those of tests of indices here "
+                             f"{'are' if len(there) > 1 else 'is'} "
                              f"{', '.join([f'case {show_case(case)}' for case in there])}")
     return parts
 
@@ -152,6 +153,8 @@ def part_walk(root: ir.Flat | ir.Uniform, number: int, part: ir.Part, walk: maps
                    for at, axis in enumerate(space_of_part(part))
                    for ends in [most(axis.high, ZERO) if axis.low == ZERO and not is_natural(axis.high, natural)
                                 else axis.high]])
+    if is_of_owners(walk):
+        raise Unmappable(walk, "owners hold segments, and a case has none: GridBlock(...) or a strategy walks it")
     top = mapping_of(walk, space) if isinstance(walk, maps.Strategy) else walk
     if top is None:
         raise Unmappable(walk, "parts have launches of their own, which need a mapping: `none` is for all of a kernel")
@@ -222,14 +225,15 @@ def root_of(kernel: ir.Kernel) -> Root:
     for bind in kernel.binds:
         soac, names = bind.soac, ", ".join(bind.names)
         if reason := ordered(soac):
-            raise Unmappable(kernel.by, f"{names} is computed by {keyword(soac)}: {reason}, and threads of a mapping "
-                                        "come in any order")
+            raise Unmappable(kernel.by, f"{names} {'are' if ', ' in names else 'is'} computed by {keyword(soac)}: "
+                                        f"{reason}, and threads of a mapping come in any order")
         assert not isinstance(soac, ir.Once)
         spaces[soac.space] = None
     segmented = [space for space in spaces if not isinstance(space, ir.Flat)]
     root = next(iter((*segmented, *spaces)))
     if not isinstance(root, ir.Flat | ir.Uniform) and not (isinstance(root, ir.Closed) and straight(root)):
-        what = ("rows of its space have lengths of their own, and threads of a mapping go along axes of one length"
+        what = ("rows of its space have lengths of their own, and threads of a mapping go along axes of one length, or "
+                "along rows whose lengths their place tells"
                 if not isinstance(root, ir.Closed) else "the lengths of its rows are no straight lines, so that nobody "
                 "knows the longest before the launch")
         raise Unmappable(kernel.by, f"{what}; Levels([warp, lane], Gen) lets owners hold rows")

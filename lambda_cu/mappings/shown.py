@@ -54,13 +54,14 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
     except Unmappable as wrong:
         place = places.of(wrong.part)
         raise NessieError(wrong.message, *([(place, "")] if place else [])) from None
-    known = example_sizes(of, sizes)
+    known, place = example_sizes(of, sizes), places.of(asked)
+    underlined = [(place, "")] if place else []
     if unknown := [name for name in sizes if name not in known]:
         raise NessieError(f"the space has no size {unknown[0]}", hint=f"it has {', '.join(known) or 'none'}")
     parts = [*([("mapping", [show_mapping(top)])] if isinstance(asked, maps.Strategy) else []),
              ("candidates", shown_candidates(tried) if tried else []), ("space", stages(made, of)),
              ("host", lets(made.host)), ("launch", [shown_launch(made)]),
-             ("thread", thread(made)), ("example", checked_example(made, of, known))]
+             ("thread", thread(made)), ("example", checked_example(made, of, known, underlined))]
     return "".join([section(title, lines) for title, lines in parts if lines])
 
 
@@ -152,18 +153,18 @@ def thread(made: Mapped) -> list[str]:
     return [*lines, f"{f'if {guards}: ' if guards else ''}iv = [{exps(made.index)}]"]
 
 
-def checked_example(made: Mapped, of: Space, sizes: Mapping[str, int]) -> list[str]:
+def checked_example(made: Mapped, of: Space, sizes: Mapping[str, int], places: list[tuple[Span, str]]) -> list[str]:
     try:
-        return example(made, of, sizes)
+        return example(made, of, sizes, places)
     except ZeroDivisionError:
         raise NessieError("a bound of the space divides by 0") from None
 
 
-def example(made: Mapped, of: Space, sizes: Mapping[str, int]) -> list[str]:
+def example(made: Mapped, of: Space, sizes: Mapping[str, int], places: list[tuple[Span, str]]) -> list[str]:
     """The launch for these sizes, how many threads have no index, and that the others have each one."""
     grid, block = launch_of(made, sizes)
     if over := beyond(grid, block):
-        raise NessieError(f"no GPU has the launch for {shown_sizes(sizes) or 'these lengths'}: {over}")
+        raise NessieError(f"no GPU has the launch for {shown_sizes(sizes) or 'these lengths'}: {over}", *places)
     loops = 1
     for length in made.loops.values():
         loops *= value(length, sizes_of(made, sizes))

@@ -40,7 +40,8 @@ def asked_levels(text: str, option: str = "--level") -> Wish:
     levels = Span(source, *found.span(3))
     if (wrong := mistake_in_levels(levels)) is not None:
         raise wrong
-    return Wish(LEVEL, found[1].lower(), "".join(found[3].lower().split()), text=levels)
+    return Wish(LEVEL, found[1].lower(), "".join(found[3].lower().split()), text=levels,
+                name_text=Span(source, *found.span(1)))
 
 
 def mistake_in_levels(text: Span) -> NessieError | None:
@@ -83,7 +84,8 @@ def wish(source: Source, found: re.Match[str] | None, place: Span, wanted: str) 
         raise NessieError(f"what is to be walked how must stand here: {wanted}", (place, ""))
     text = Span(source, *found.span(3))
     case = Span(source, *found.span(2)) if found[2] else None
-    made = Wish(MAP, found[1].lower(), found[3], text=text, case=(found[2] or "").lower(), case_text=case)
+    made = Wish(MAP, found[1].lower(), found[3], text=text, case=(found[2] or "").lower(), case_text=case,
+                name_text=Span(source, *found.span(1)))
     case_number(made)
     if isinstance(possible(text), Cases) and case:
         raise NessieError("the mapping of a case has no cases", (text, ""))

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from nessie.base.names import stem
 from nessie.base.source import NessieError, Span, user_span
+from nessie.base.text.nearest import nearest
 from nessie.schedule.cost.problem import Problem
 from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.graph.build import is_check
@@ -174,7 +175,10 @@ def missing(graphs: Sequence[Graph], name: str, wish: Wish, wishes: Wishes) -> N
         message = f"no kernel computes {name}: it comes from outside, is computed where it is used, or not at all"
     else:
         message = f"nothing is called {name}"
-    return NessieError(message, *place_of(wish), hint=f"there are {listed(names_for(graphs, wishes, wish.kind))}")
+    there = names_for(graphs, wishes, wish.kind)
+    meant = nearest(name, there)
+    return NessieError(message, *([(wish.name_text, "")] if wish.name_text else place_of(wish)),
+                       hint=f"there are {listed(there)}{f'; did you mean {meant}?' if meant else ''}")
 
 
 def names_for(graphs: Sequence[Graph], wishes: Wishes, kind: str = "") -> list[str]:

@@ -17,7 +17,7 @@ class Wish:
     segments that are owned at the `level` that `second` is, or be walked by the mapping (`map`) of that text: all of
     it, or the partition of a `case`, the number of a test or `rest`. Only a pragma has a `place`, where it is written,
     and a `scope`, the top-level form there, whose names it means. `text`: where `second`, if it is a mapping, is
-    written; `case_text`: where the case is."""
+    written; `case_text`: where the case is; `name_text`: where `first` is, if it is one of MAPPINGS."""
     kind: str
     first: str
     second: str
@@ -26,6 +26,7 @@ class Wish:
     text: Span | None = field(default=None, compare=False, repr=False)
     case: str = ""
     case_text: Span | None = field(default=None, compare=False, repr=False)
+    name_text: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ def test_a_mapping_that_cannot_be_is_underlined(mapping: str, says: str, word: s
 
 @pytest.mark.parametrize(("body", "type_", "says"), [
     ("plus_scan(v)", "[int]", "is computed by SCAN: each of its elements needs those before it"),
-    ("{x in v | x > 0}", "[int]", "is computed by FILTER: where survivors are stored depends on those before them"),
+    ("{x in v | x > 0}", "[int]", "are computed by FILTER: where survivors are stored depends on those before them"),
     ("sort(v)", "[int]", "is computed by ORDER: it sorts"),
     ("{{x + 1 : x in r} : r in v}", "[[int]]", "rows of its space have lengths of their own"),
     ("{sum(r) : r in v}", "[[int]]", "is computed by SEG_REDUCE: it adds up rows, which owners hold"),
@@ -392,7 +392,7 @@ def test_the_prompt_asks_for_cases(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     (["--map", "a case 2=GridBlock(1, SplitLast(2048, Mask(ShiftLB(Gen))))"], "block.x is 2,048", "GridBlock"),
     (["--map", "a case 0=Jing"], "a case is the number of a test, from 1 on, or `rest`", "0"),
     (["--map", "a case -1=Jing"], "a case is the number of a test", "-1"),
-    (["--map", "a case 1=Levels([warp, lane], Gen)"], "Levels names 2 levels, and here is 1", "Levels"),
+    (["--map", "a case 1=Levels([warp, lane], Gen)"], "owners hold segments, and a case has none", "Levels"),
 ])
 def test_cases_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str,
                               word: str) -> None:
@@ -581,3 +581,34 @@ def test_explanations_tell_tests_of_no_case(tmp_path: Path, capsys: pytest.Captu
     assert main([*words, "--json"]) == 0
     (note,) = json.loads(capsys.readouterr().out)["mappings"]
     assert note.get("behind") == (1 if "behind" in told else 0 if told else None)
+
+
+def test_the_word_that_nothing_is_called_is_underlined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "function ends(v) : [int] -> [int] = let total = {x + 1 : x in v} in total;\n")
+    for option, value in (("--map", "totl=Jing"), ("--level", "totl=grid,block")):
+        assert main(["compile", path, "-e", "ends", "--target", "cuda", "--emit", "fused", option, value]) == 1
+        told = capsys.readouterr().err
+        assert f"error: nothing is called totl\n --> {option}:1:1\n" in told and "\n  | ^^^^\n" in told
+        assert "did you mean total?" in told
+
+
+def test_what_is_for_gpus_is_told_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And what no space has is an error there, in pragmas by `nessie check`."""
+    path = written(tmp_path, NEST)
+    for target in ("cpu", "reference"):
+        words = ["run", path, "-e", "nest", "[1, 2]", "[3, 4, 5]", "--target", target]
+        for option in (["--map", "a=Jing"], ["--level", "a=grid,block"]):
+            assert main([*words, *option]) == 0
+            assert f"is for threads of a GPU, and this runs on {target}\n" in capsys.readouterr().err
+        for option in (["--map", "a=GridBlock(4, Gen)"], ["--level", "a=threads,lane"], ["--level", "a=warp,"]):
+            assert main([*words, *option]) == 1
+            assert "error: " in capsys.readouterr().err
+    path = written(tmp_path, with_pragma("map a by GridBlock(1, SplitLast(4096, Gen))"))
+    assert main(["check", path]) == 1
+    assert "error: block.x is 4,096" in capsys.readouterr().err
+
+
+def test_one_mapping_is_for_all_of_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", written(tmp_path, with_pragma("map a by Jing, FoldAll"))]) == 0
+    told = capsys.readouterr().err
+    assert "one mapping is for all of it, another for a case" in told and "^^^^^^^^^\n" in told
