@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from nessie.tuning.file import Tuning
 
 
-def thresholds(program: ir.Program, tuning: Tuning, entry: str, target: str, decided: bool = False) -> ir.Program:
+def thresholds(program: ir.Program, tuning: Tuning | None, entry: str, target: str,
+               decided: bool = False) -> ir.Program:
     """Return the program with the tuning's thresholds. `entry`: what users call its function. What the program has not
     is an error, unless sizes that users expect may have `decided` it already."""
+    if tuning is None:
+        return program
     if ("", LAST) in tuning.only:
         functions = tuple([replace(f, body=without_versions(f.body)) for f in program.functions])
         launched = {s.kernel for f in functions for s in statements(f.body) if isinstance(s, ir.Run)}
