@@ -41,7 +41,7 @@ def session_maker(options: argparse.Namespace, write: Callable[[str], Any] | Non
     from nessie.running.world import World
     world = World(write or say, options.allow_shell or False, options.seed or 0, stdin or sys.stdin,
                   events=options.events or "")
-    target, job = target_of(options, world), replace(job_of(options), strict=False)
+    target, job = target_of(options, world), replace(job_of(options), strict=False, tuning=None)
 
     def make() -> Session:
         from nessie.session.session import Session
