@@ -4,9 +4,9 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
-from nessie.base.source import NessieError
+from nessie.base.source import InternalError, NessieError
 from nessie.base.text.types_text import show_scheme
-from nessie.library.library import PRELUDE
+from nessie.library.library import SOURCES
 from nessie.library.primitives import BINARY, CONSTANTS, PRIMITIVES, UNARY
 from nessie.syntax import nodes as syntax
 from nessie.syntax.errors.other_languages import NAMES, OF_NESL
@@ -51,12 +51,12 @@ def code(environment: Environment, command: syntax.Command, name: str) -> str:
         return "".join(f"{span.source.text[span.start:span.end]};\n" for span in entry.origin[:1])
     if entry.kind in ("primitive", "constant"):
         return f"{name} is a {entry.kind}.\n"
-    prelude = read_source(str(PRELUDE))
-    found = re.search(rf"^(function|datatype) {re.escape(entry.name)}\b", prelude.text, re.MULTILINE)
-    assert found is not None            # the library is made from the prelude
-    lexer = Lexer(prelude, found.start())
-    next_form(lexer, Automaton(lexer))
-    return prelude.text[found.start():lexer.position] + "\n"
+    for source in map(read_source, map(str, SOURCES)):
+        if found := re.search(rf"^(function|datatype) {re.escape(entry.name)}\b", source.text, re.MULTILINE):
+            lexer = Lexer(source, found.start())
+            next_form(lexer, Automaton(lexer))
+            return source.text[found.start():lexer.position] + "\n"
+    raise InternalError(f"the library does not define {name}")
 
 
 def entry_of(environment: Environment, command: syntax.Command, name: str) -> Entry:

@@ -17,7 +17,7 @@ from nessie.base.source import Source  # noqa: E402
 from nessie.syntax.lexer import COMMAND_WORDS, Lexer  # noqa: E402
 from nessie.tool.prompt.highlighting import NeslLexer  # noqa: E402
 
-PROGRAMS = [*sorted((ROOT / "nesl_examples").glob("*.nesl")), ROOT / "nessie" / "library" / "prelude.nesl"]
+PROGRAMS = [*sorted((ROOT / "nesl_examples").glob("*.nesl")), *sorted((ROOT / "nessie" / "library").glob("*.nesl"))]
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
