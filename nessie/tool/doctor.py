@@ -58,6 +58,7 @@ def examine() -> list[Finding]:
         package("Tornado", "tornado", "serves the live page: nessie serve", install("serve")),
         package("Awkward Array", "awkward", "Python's ragged arrays, which go in and come out", install("python")),
         package("PyArrow", "pyarrow", "Python's tables, which go in by Awkward Array", install("python")),
+        package("Matplotlib", "matplotlib", "plots of values: nessie plot", install("plot")),
         package("Pillow", "pillow", "PNG files of nesl_examples/image_library", install("images")),
         Finding("PNG", next((row[0] for row in pictures.here()), None), "draws graphs as .png: nessie graph -o x.png",
                 pictures.INSTALL),

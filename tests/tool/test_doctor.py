@@ -24,8 +24,8 @@ def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str], monkey
     assert any(re.match(rf"  llvmlite +{re.escape(here)} +compiles kernels for the processor", line) for line in lines)
     monkeypatch.setattr("nessie.tool.doctor.metadata.version", missing)
     told = {found.name: found for found in examine()}
-    extras = {"PyCUDA": "cuda", "prompt_toolkit": "repl", "Pygments": "repl", "argcomplete": "completion",
-              "PyArrow": "python", "Awkward Array": "python"}
+    extras = {"PyCUDA": "cuda", "Matplotlib": "plot", "prompt_toolkit": "repl", "Pygments": "repl",
+              "argcomplete": "completion", "PyArrow": "python", "Awkward Array": "python"}
     wanted = {"llvmlite": "pip install llvmlite", "IPython": "pip install ipython",
               **{name: f"in a clone of Nessie: pip install '.[{extra}]'" for name, extra in extras.items()}}
     for name, get in wanted.items():

@@ -99,8 +99,7 @@ NAMES = {
     "clip": "min(max(x, low), high) is x between two bounds", "reshape": "blocks(v, n) is rows of n elements",
     "trace": 'print_debug("x", x) prints a value where it is computed, and is x',
     "profile": "at the prompt, :profile f(1) tells work, depth and time; on the command line, nessie profile does",
-    "bugs": "nessie doctor tells what is here; what differs from CMU's NESL stands in docs/language.md",
-    "nesl_path": 'load "folder/file"; takes any path'}
+    "bugs": "nessie doctor tells what is here; what differs from CMU's NESL stands in docs/language.md"}
 
 BORDER_RULES = {                        # NumPy's, of what is padded
     "edge": "clamp is the border rule by which the last element stands beyond an end",

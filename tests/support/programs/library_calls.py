@@ -1,6 +1,6 @@
 """Calls of every library function, with random arguments: what the lifting law is tested on.
 
-    FUNCTIONS               the names of functions that programs can call, but for those with effects
+    FUNCTIONS               the names of functions that programs can call, but for those that have effects or draw
     calls(name)             the function at several types, each a Call
 
 A function is called at each of the types that its class allows (for `any`: a scalar, a sequence, a pair, a string, a
@@ -130,7 +130,18 @@ def has_effects(name: str, seen: set[str]) -> bool:
 
 def library_functions() -> list[str]:
     return [name for name in library().names()
-            if isinstance(library().builtin(name).scheme.type, Fun) and not has_effects(name, set())]
+            if isinstance(library().builtin(name).scheme.type, Fun) and not has_effects(name, set())
+            and (name in ADAPTED or not has_data(library().builtin(name).scheme.type))]
+
+
+def has_data(type_: Type) -> bool:
+    """Is a datatype of the library in the type? Those of drawing have no random values; tests/pictures uses them."""
+    match type_:
+        case Seq(element):
+            return has_data(element)
+        case Pair(first, second) | Fun(first, second):
+            return has_data(first) or has_data(second)
+    return isinstance(type_, Data)
 
 
 FUNCTIONS = library_functions()
