@@ -96,7 +96,7 @@ NAMES = {
     **dict.fromkeys(("zeros", "ones", "full", "repeat", "replicate"), "dist(x, n) is n times x"),
     **dict.fromkeys(("dot", "inner"), "sum({a * b : a in v; b in w}) is the sum of products"),
     "outer": "{{a * b : b in w} : a in v} is the product of each with each",
-    "clip": "min(max(x, low), high) is x between two bounds", "reshape": "blocks(v, n) is rows of n elements",
+    "reshape": "blocks(v, n) is rows of n elements",
     "trace": 'print_debug("x", x) prints a value where it is computed, and is x',
     "profile": "at the prompt, :profile f(1) tells work, depth and time; on the command line, nessie profile does",
     "bugs": "nessie doctor tells what is here; what differs from CMU's NESL stands in docs/language.md"}
