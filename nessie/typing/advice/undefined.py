@@ -47,12 +47,7 @@ def with_others(error: Undefined, form: syntax.TopLevel, known: Iterable[str]) -
         return own[0] if own else error
     shown = [named(each.span) for each in own]
     return Undefined(f"{', '.join(shown[:-1])} and {shown[-1]} are not defined",
-                     *[(place, label or remark(each)) for each in own for place, label in each.places])
-
-
-def remark(error: NessieError) -> str:
-    """Return what an error for one name says but that it is not defined."""
-    return error.hint or ("" if error.message.endswith(NOT_DEFINED) else error.message)
+                     *[(place, label or each.hint) for each in own for place, label in each.places])
 
 
 def undefined_uses(form: syntax.TopLevel, known: set[str]) -> Iterator[syntax.Name]:
