@@ -10,12 +10,11 @@ from functools import lru_cache
 
 from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError, Source, Span
+from nessie.base.source import NessieError, Source, Span, user_span
 from nessie.base.text.types_text import visible_variables
 from nessie.base.types import FLOAT, INT, Fun, Type, show_type, substitute
 from nessie.lsp.document import Document, text_of
-from nessie.schedule.explain.code import with_code
-from nessie.schedule.explain.explain import explain
+from nessie.schedule.explain.code import code_of, launches
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_program, parse_type
 from nessie.syntax.patterns import names
@@ -108,18 +107,19 @@ def compiled(texts: tuple[str, ...], name: str, argument: str) -> Kernels:
                            argument=parse_type(Source("type", argument)) if argument else None)
         made = driver.made(driver.run_through(job, forms.SYNTAX, program, FUSE).values())
         graphs = driver.compile_program(job, forms.FLAT, made[forms.FLAT], pipeline.pass_named("graph"))
-        explained = with_code(explain(graphs, pipeline.profile(job), 0), graphs, made[forms.FUSED], job.fuse)
     except NessieError as error:
         return Kernels(refused=error.message)
-    nodes: list[Node] = []
-    for region in explained.regions:
-        members = {member.name: member for member in region.nodes}
-        for kernel, code in zip(region.schedules[job.fuse].kernels, region.code, strict=False):
-            for member in [members[one] for one in kernel]:
-                if code and member.place and member.place.source == source:
-                    at = max(at for at, start in enumerate(starts) if start <= member.place.start)
-                    nodes.append(Node(code, member.name, member.op, at, member.place.start - starts[at],
-                                      member.place.end - starts[at]))
+    launched, nodes = launches(made[forms.FUSED]), list[Node]()
+    for graph, region in zip(graphs, made[forms.SCHEDULE].regions, strict=True):
+        members = {node.name: node for node in graph.nodes}
+        for kernel in region.clusters:
+            code = code_of(kernel, graph, launched)
+            for member in [members[name] for name in kernel]:
+                place = user_span(member.origin)
+                if code and place and place.source == source:
+                    at = max([at for at, start in enumerate(starts) if start <= place.start])
+                    nodes.append(Node(code, member.name, member.op, at, place.start - starts[at],
+                                      place.end - starts[at]))
     return Kernels(tuple(nodes), argument)
 
 

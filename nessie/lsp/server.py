@@ -1,11 +1,12 @@
 """Answers an editor's requests, by pygls, over standard input and output.
 
 An editor asks while somebody types: errors are told at once; what takes a compiler, kernels and examples, is computed
-beside, and kept as long as the functions' text stays. One thing is computed at a time.
+beside that, one thing at a time, and kept as long as the functions' text stays.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
@@ -54,7 +55,7 @@ class Texts:
 
     def read(self, uri: str, name: str, text: str) -> Document:
         source = Source(name, text.replace("\r\n", "\n"))
-        known = self.work(lambda: document(source, self.known.get(uri)))
+        known = run_deep(lambda: document(source, self.known.get(uri)))
         self.known[uri] = known
         self.came.pop(uri, None)
         return known
@@ -157,7 +158,7 @@ def answer_about_names(made: LanguageServer, texts: Texts, runs: Runs) -> None:
         text = known.source.text
         for span in sorted(spans, key=lambda span: -span.start):
             text = text[:span.start] + params.new_name + text[span.end:]
-        after = texts.work(lambda: document(Source(known.source.name, text)))
+        after = run_deep(lambda: document(Source(known.source.name, text)))
         if len(after.checked.errors) > len(known.checked.errors) or len(after.checked.good) != len(known.checked.good):
             return None                 # the name is taken, or is none
         edits = [lsp.TextEdit(range_of(span), params.new_name) for span in spans]
@@ -189,7 +190,7 @@ def answer_about_text(made: LanguageServer, texts: Texts) -> None:
     def laid_out(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
         known = texts.known[params.text_document.uri]
         try:
-            text = texts.work(lambda: formatted(known.source))
+            text = run_deep(lambda: formatted(known.source))
         except NessieError:             # told already
             return None
         return [lsp.TextEdit(whole(known.source), text)] if text != known.source.text else []
@@ -226,7 +227,12 @@ def answer_about_examples(made: LanguageServer, texts: Texts, runs: Runs) -> Non
     def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         uri = params.text_document.uri
         known = texts.known[uri]
-        groups = texts.work(lambda: list(fused_groups(known)))
+        groups: list[tuple[Span, str]] = []
+        for good in known.own:
+            if texts.known.get(uri) is not known:
+                return []               # the text has changed, and is asked about anew
+            if isinstance(good.form, syntax.FunctionDef):
+                groups += texts.work(partial(groups_of, known, good.form))
         found = [lsp.InlayHint(range_of(span).end, label, tooltip="its fused kernels", padding_left=True)
                  for span, label in groups]
         for example, why in zip(examples(known.source), texts.came.get(uri, []), strict=False):
@@ -252,6 +258,10 @@ def answer_about_examples(made: LanguageServer, texts: Texts, runs: Runs) -> Non
         for refresh in (ls.workspace_inlay_hint_refresh, ls.workspace_code_lens_refresh):
             refresh(None)
         return came
+
+
+def groups_of(known: Document, form: syntax.FunctionDef) -> list[tuple[Span, str]]:
+    return list(fused_groups(known, form))
 
 
 def title(why: str) -> str:

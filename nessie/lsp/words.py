@@ -9,7 +9,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import Span
 from nessie.base.text.types_text import BASES, show_scheme
 from nessie.base.types import show_type
-from nessie.lsp.document import Document, binder_of, span_of, text_of, type_at, word_at
+from nessie.lsp.document import Document, binder_of, text_of, type_at, word_at
 from nessie.lsp.kernels import Kernels, Placed, kernels, kernels_in
 from nessie.session.describe import documentation, of_library
 from nessie.syntax import nodes as syntax
@@ -20,6 +20,7 @@ from nessie.syntax.scopes import binders, body_of
 from nessie.syntax.walk import EXPRESSIONS
 from nessie.typing.advice.hints import is_operator
 
+SHOWN = 4                       # kernels of a value that are named
 KEYWORDS = tuple(word for word in WORDS if word not in ("t", "f"))
 
 
@@ -96,14 +97,14 @@ def bindings(form: syntax.TopLevel) -> Iterator[tuple[Span, Span]]:
                             if leaf.span and binding.value.span and leaf.name != "_")
 
 
-def fused_groups(known: Document) -> Iterator[tuple[Span, str]]:
-    """Yield each name that a let binds, and the kernels that compute its value: K1, K2."""
-    for good in known.own:
-        if isinstance(good.form, syntax.FunctionDef) and span_of(good):
-            placed = kernels(known, good.form.name)[1]
-            for span, value in bindings(good.form):
-                if found := list(dict.fromkeys(node.kernel for node in kernels_in(placed, value))):
-                    yield span, ", ".join(found)
+def fused_groups(known: Document, form: syntax.FunctionDef) -> Iterator[tuple[Span, str]]:
+    """Yield each name that a let of the function binds, and the kernels that compute its value: K1, K2; of many, how
+    many."""
+    bound = list(bindings(form))
+    placed = kernels(known, form.name)[1] if bound else []
+    for span, value in bound:
+        if found := list(dict.fromkeys(node.kernel for node in kernels_in(placed, value))):
+            yield span, ", ".join(found) if len(found) <= SHOWN else f"{len(found)} kernels"
 
 
 # Completion -------------------------------------------------------------------------------------

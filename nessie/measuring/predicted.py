@@ -17,7 +17,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value, to_names
 from nessie.mono import nodes as mono
 from nessie.schedule.cost.cost import Cost, Traffic, kernel_costs
-from nessie.schedule.explain.code import code_names, launches
+from nessie.schedule.explain.code import code_of, launches
 from nessie.schedule.graph.nodes import Graph, Index
 from nessie.schedule.nodes import RegionSchedule, Schedule
 from nessie.schedule.wishes.sizes import sizes_of
@@ -50,7 +50,7 @@ def priced(graphs: Sequence[Graph], schedule: Schedule, fused: ir.Program, job: 
     for graph, region in zip(graphs, schedule.regions, strict=True):
         traffic = Traffic(Index(graph))
         clusters, again = numbered(traffic.index, region)
-        names = code_names(graph, region.clusters, launched)
+        names = [code_of(cluster, graph, launched) for cluster in region.clusters]
         for name, cost in zip(names, kernel_costs(traffic, profile, clusters, again), strict=True):
             if name:
                 found.setdefault(name, []).append(cost)

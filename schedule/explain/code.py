@@ -4,21 +4,27 @@ A kernel is found by its launch's results, or, if nobody needs any of them, by i
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.parts import CONDITIONS
 from nessie.lambda_cu.text.printer_expressions import show_exp
-from nessie.schedule.explain.explain import Explanation
+from nessie.schedule.explain.explain import Explanation, RegionExplained
 from nessie.schedule.graph.nodes import Graph
+
+Launches = dict[tuple[str, object], str]
 
 
 def with_code(explained: Explanation, graphs: Sequence[Graph], fused: ir.Program, mode: str) -> Explanation:
     """Return the explanation of the graphs with the names of the mode's kernels in the fused program."""
     launched = launches(fused)
-    regions = tuple(replace(region, code=code_names(graph, region.schedules[mode].kernels, launched))
+
+    def named(graph: Graph, region: RegionExplained) -> tuple[str, ...]:
+        return tuple([code_of(kernel, graph, launched) for kernel in region.schedules[mode].kernels])
+
+    regions = tuple(replace(region, code=named(graph, region))
                     for graph, region in zip(graphs, explained.regions, strict=True))
     calls = [statement for function in fused.functions for statement in scope.statements(function.body)
              if isinstance(statement, ir.Branch | ir.Choose | ir.Call)]
@@ -26,9 +32,9 @@ def with_code(explained: Explanation, graphs: Sequence[Graph], fused: ir.Program
                    versions=tuple([choice_text(s, fused.tunables) for s in calls if isinstance(s, ir.Choose)]))
 
 
-def launches(fused: ir.Program) -> dict[tuple[str, object], str]:
-    """The kernels that each function launches, by what finds a launch."""
-    launched: dict[tuple[str, object], str] = {}
+def launches(fused: ir.Program) -> Launches:
+    """The name of each kernel that is launched, by its function and what its launch makes."""
+    launched: Launches = {}
     for function in fused.functions:
         for run in scope.statements(function.body):
             if isinstance(run, ir.Run):
@@ -37,13 +43,11 @@ def launches(fused: ir.Program) -> dict[tuple[str, object], str]:
     return launched
 
 
-def code_names(graph: Graph, kernels: Sequence[Sequence[str]],
-               launched: Mapping[tuple[str, object], str]) -> tuple[str, ...]:
-    """The names in the code of kernels of a graph, which are nodes by name; "" for what is not launched."""
+def code_of(kernel: Sequence[str], graph: Graph, launched: Launches) -> str:
+    """The name in the code of the kernel that has these nodes; empty if there is none."""
     nodes = {node.name: node for node in graph.nodes}
-    keys = [[(graph.name, key) for name in kernel for key in (*nodes[name].results, nodes[name].origin)]
-            for kernel in kernels]
-    return tuple(next((launched[key] for key in of if key in launched), "") for of in keys)
+    keys = [(graph.name, key) for name in kernel for key in (*nodes[name].results, nodes[name].origin)]
+    return next((launched[key] for key in keys if key in launched), "")
 
 
 def choice_text(choice: ir.Choose, tunables: Sequence[ir.Tunable]) -> str:
@@ -52,5 +56,4 @@ def choice_text(choice: ir.Choose, tunables: Sequence[ir.Tunable]) -> str:
     asked = {name for exp in CONDITIONS.of(choice) for name in scope.free_names(exp)}
     values = [f"{t.name} is {t.value}" for t in tunables if t.name in asked]
     results = ", ".join([result.name for result in choice.results if result.name != "_"])
-    last = f"{'else ' * bool(cases)}{choice.cases[-1].name}"
-    return "; ".join([f"{results}: {', '.join([*cases, last])}", *values])
+    return "; ".join([f"{results}: {', '.join([*cases, f'else {choice.cases[-1].name}'])}", *values])
