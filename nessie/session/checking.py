@@ -3,6 +3,7 @@ define.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from nessie.base.records import dataclass
@@ -10,11 +11,14 @@ from nessie.base.source import NessieError, Source
 from nessie.library import library
 from nessie.pragmas import doubtful, mistakes
 from nessie.syntax import nodes as syntax
+from nessie.syntax.lexer import NAME_CHARACTER
 from nessie.syntax.parse import forms
 from nessie.typing import infer
 from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import doubts
 from nessie.typing.environment import Entry, Environment
+
+BEGINS = re.compile(rf"\bfunction\s+({NAME_CHARACTER}+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,20 @@ def check(source: Source, environment: Environment | None = None, before: Mappin
         except NessieError as error:
             errors.append(error)
             tell(error)
-            if isinstance(form, syntax.FunctionDef) and before and form.name in before:
-                environment = with_definition(environment, form.name, before[form.name])
+            if before and (name := defined_by(form)) in before:
+                environment = with_definition(environment, name, before[name])
     for mistake in mistakes(sources):
         errors.append(mistake)
         tell(mistake)
     return Checked(tuple(good), tuple(errors), (*doubtful(sources), *doubted), environment)
+
+
+def defined_by(form: syntax.TopLevel | NessieError) -> str:
+    """The name of the function that the form defines, or would without its error of syntax; empty if it is another."""
+    if isinstance(form, NessieError):
+        found = BEGINS.findall(form.span.source.text, 0, form.span.end) if form.span else []
+        return str(found[-1]).lower() if found else ""
+    return form.name if isinstance(form, syntax.FunctionDef) else ""
 
 
 def with_definition(environment: Environment, name: str, good: Good) -> Environment:
