@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nessie.api.options import check_bits
 from nessie.api.values import tables
 from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.sequences import Tuples, on_host
 from nessie.arrays import devices, nodes, operations, operators, protocols, recorded, running, values
 from nessie.arrays.bodies.kinds import FLOAT, Items, shown
-from nessie.arrays.bodies.outside import see
+from nessie.arrays.bodies.outside import describe, see
 from nessie.arrays.checks import one_dimension
 from nessie.arrays.errors import at_call
 from nessie.base.source import NessieError
@@ -79,8 +80,9 @@ class Array:
     def evaluate(self, target: str | None = None, float: Width = 64) -> Array:
         """Compute the array on a target, that of its device unless another is given, and keep its value. `float`: the
         bits of floats, 32 or 64, of what is computed for it."""
-        if self._nessie_node.operation is not None:
-            with at_call():
+        with at_call():
+            check_bits("float", float)
+            if self._nessie_node.operation is not None:
                 running.evaluate([self._nessie_node], target, floats=float)
         return self
 
@@ -188,7 +190,7 @@ class Array:
         value = self._fetched()
         if not self.ndim:
             raise TypeError("this is one value, which has no elements")
-        return value[index]
+        return value[tuple(map(_plain, index)) if isinstance(index, tuple) else _plain(index)]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         with at_call():
@@ -390,6 +392,11 @@ class Array:
             return axes.product(other, self)
 
 
+def _plain(index: Any) -> Any:
+    """What NumPy takes as an index: of an array, its values. One of one element would be taken for an int."""
+    return index.to_numpy() if isinstance(index, Array) else index
+
+
 # Making arrays ----------------------------------------------------------------------------------
 
 
@@ -445,6 +452,11 @@ def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tu
     """Compute several arrays in one pass, on a target, that of their device unless another is given. `float`: the bits
     of floats, 32 or 64."""
     with at_call():
+        check_bits("float", float)
+        for one in arrays:
+            if not isinstance(one, Array):
+                raise NessieError(f"evaluate takes arrays, and this is {describe(one)}",
+                                  hint="evaluate(a, b) computes both, on a target that is given by name")
         running.evaluate([one._nessie_node for one in arrays], target, floats=float)
     return arrays
 

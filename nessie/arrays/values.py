@@ -44,6 +44,9 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
     if (ours := others.taken(value)) is not value:
         return leaf(ours, copy)
     array = as_array(value)
+    if array.ndim == 0 and array.dtype.kind not in KINDS:
+        raise NessieError(f"{describe(value)} cannot be in an array", hint="numbers, truth values and records of them "
+                          "can")
     if array.ndim == 0:
         return leaf(array.item(), copy)
     kind = kind_of_dtype(array)

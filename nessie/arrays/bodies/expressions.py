@@ -34,7 +34,7 @@ HAS_SOME = {(ast.Gt, 0): True, (ast.GtE, 1): True, (ast.NotEq, 0): True, (ast.Eq
 TAKES_OTHERS = dict.fromkeys((builtins.float, builtins.int, builtins.bool, builtins.round, builtins.pow, builtins.min,
                               builtins.max, builtins.divmod, builtins.sum, builtins.sorted, builtins.len, math.log,
                               np.invert, np.where, np.float64, np.int64, np.bool_), True)
-TAKES_WORDS = dict.fromkeys((builtins.min, builtins.max), ("default",))
+TAKES_WORDS = {builtins.min: ("default",), builtins.max: ("default",), builtins.enumerate: ("start",)}
 INSTEAD_OF_WORDS = {"key": "max([f(x) for x in row]) is the greatest of what a function gives",
                     "reverse": "reversed(sorted(row)) begins with the greatest", "start": "start + sum(row) adds to it"}
 GREATEST = (builtins.max, np.max)

@@ -8,7 +8,7 @@ import builtins
 from nessie.arrays.bodies.expressions import Env, Expressions
 from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows, joined, shown
 from nessie.arrays.bodies.outside import static
-from nessie.arrays.bodies.trees import Made, become, call, item, let, name, number
+from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
 from nessie.syntax import nodes as syntax
 
 
@@ -72,14 +72,30 @@ class Iterations(Expressions):
             function = static(self.function, node.func)
             if function is builtins.range:
                 return [(self.range(node, env), INT)]
-            if function is builtins.enumerate and len(node.args) == 1:
-                v = self.sequence(node.args[0], env)
-                return [(call("index", syntax.Unary("#", v.exp)), INT), (v.exp, element_of(v))]
+            if function is builtins.enumerate:
+                return self.enumerated(node, env)
             if function is builtins.zip:
+                if node.keywords or not node.args:
+                    self.refuse(node, "zip takes sequences, and nothing else here")
                 found = [self.sequence(argument, env) for argument in node.args]
                 return [(made.exp, element_of(made)) for made in found]
         made = self.sequence(node, env)
         return [(made.exp, element_of(made))]
+
+    def enumerated(self, node: ast.Call, env: Env) -> list[tuple[syntax.Exp, Kind]]:
+        """The numbers of elements, from a start on, and the elements."""
+        given = [*node.args, *[word.value for word in node.keywords if word.arg == "start"]]
+        if not 1 <= len(node.args) <= len(given) <= 2 or len(given) != len(node.args) + len(node.keywords):
+            self.refuse(node, "enumerate takes a sequence, and the int that is the first element's number")
+        v = self.sequence(node.args[0], env)
+        if len(given) == 1:
+            return [(call("index", syntax.Unary("#", v.exp)), INT), (v.exp, element_of(v))]
+        start = self.value(given[1], env)
+        if start.kind != INT:
+            self.refuse(given[1], f"the first number is an int, and this is {shown(start.kind)}")
+        s = self.fresh("s")
+        end = binary("+", name(s), syntax.Unary("#", v.exp))
+        return [(let([s], start.exp, syntax.Range(name(s), end, None)), INT), (v.exp, element_of(v))]
 
     def range(self, node: ast.Call, env: Env) -> syntax.Exp:
         """The ints of a range, none where it ends before it begins."""

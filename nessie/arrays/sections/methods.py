@@ -12,7 +12,7 @@ from nessie.arrays import operations, operators
 from nessie.arrays.array import array, asarray, pnew
 from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.expressions import Env, Window
-from nessie.arrays.bodies.kinds import BOOL, INT, Grid, Items, Kind, is_number, joined, shown
+from nessie.arrays.bodies.kinds import BOOL, INT, Grid, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, looked_up, see, static
 from nessie.arrays.bodies.reductions import REDUCTIONS
 from nessie.arrays.bodies.statements import Statements
@@ -107,7 +107,10 @@ class Section(Axes):
             return self.stencil(node, made, env, with_index)
         held, around = self.held(made)
         if how == "flatten" and not given:
-            return Made(around(operations.flattened(held)), Grid(element, 1)) if made.kind.rank > 1 else made
+            if made.kind.rank == 1 and not isinstance(element, Rows):
+                return made
+            inner = element.element if made.kind.rank == 1 and isinstance(element, Rows) else element
+            return Made(around(operations.flattened(held)), Grid(inner, 1))
         if how == "reduce" and given:
             return self.reduced_array(node, made, env)
         if made.kind.rank > 1:
