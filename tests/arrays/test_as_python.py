@@ -27,8 +27,71 @@ def numbered_from_the_length(row):
     return total
 
 
-OF_NUMBERS: list[Callable[..., Any]] = []
-OF_ROWS: list[Callable[..., Any]] = [numbered_from_one, numbered_from_the_length]
+def differences(row):
+    return [x - y for x, y in zip(row[1:], row)]
+
+
+def the_shortest_of_three(row):
+    return sum(x * y for _, x, y in zip(row[1:], row, range(2)))
+
+
+def pairs_of_the_shorter(row):
+    return len(list(zip(row, [7, 8])))
+
+
+def only_a_return_ends_it(x):
+    while True:
+        x += 1
+        if x % 5 == 0:
+            return x
+
+
+def a_break_within(x):
+    while True:
+        while True:
+            x += 1
+            if x % 3 == 0:
+                break
+        for i in range(3):
+            if x > 7 + i:
+                return x * 1.5
+
+
+def a_return_on_one_path(x):
+    if x > 2:
+        while 1:
+            x -= 1
+            if x < 1:
+                return x
+    return 9
+
+
+def a_return_in_a_round(x):
+    for i in range(3):
+        while True:
+            x += 1
+            if x > 5:
+                return (x, i)
+    return (0, 0)
+
+
+def a_call_of_itself(x):
+    while True:
+        if x > 5:
+            return x
+        return a_call_of_itself(x + 1)
+
+
+def no_round(x):
+    while False:
+        x += 1
+    return x
+
+
+OF_NUMBERS: list[Callable[..., Any]] = [
+    only_a_return_ends_it, a_break_within, a_return_on_one_path, a_return_in_a_round, a_call_of_itself, no_round]
+OF_ROWS: list[Callable[..., Any]] = [
+    numbered_from_one, numbered_from_the_length, differences, the_shortest_of_three, pairs_of_the_shorter]
 
 
 @pytest.mark.parametrize("target", ["cpu", "reference"])
@@ -55,7 +118,31 @@ def test_what_bodies_of_rows_refuse(wrong: Any, said: str) -> None:
     assert failed.value.span is not None
 
 
+def never_ends(x):
+    while True:
+        x += 1
+        if x > 3:
+            continue
+
+
+def test_a_loop_without_a_way_out_never_ends() -> None:
+    with pytest.raises(nessie.NessieError, match="this loop never ends") as failed:
+        nessie.array(NUMBERS).map(never_ends)
+    assert failed.value.span is not None
+
+
 # Host sections --------------------------------------------------------------------------------------
+
+
+def until_it_is_large(a: Any) -> Any:
+    while True:
+        a = a + 1
+        if a.sum() > 20:
+            return a
+
+
+def test_sections_end_within_loops() -> None:
+    assert nessie.host_section(until_it_is_large)([1, 2]).tolist() == until_it_is_large(np.array([1, 2])).tolist()
 
 
 @nessie.host_section

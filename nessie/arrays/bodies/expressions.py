@@ -120,8 +120,11 @@ class Expressions:
     def span(self, node: ast.AST) -> Span:
         return self.function.span(node)
 
+    def error(self, node: ast.AST, message: str, hint: str = "") -> NessieError:
+        return NessieError(message, (self.span(node), ""), hint=hint)
+
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
-        raise NessieError(message, (self.span(node), ""), hint=hint)
+        raise self.error(node, message, hint)
 
     # Expressions --------------------------------------------------------------------------------
 

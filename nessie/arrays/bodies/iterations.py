@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from nessie.arrays.bodies.expressions import Env, Expressions
 from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows, joined, shown
 from nessie.arrays.bodies.outside import static
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
 from nessie.syntax import nodes as syntax
+
+Around = Callable[[syntax.Exp], syntax.Exp]
 
 
 class Iterations(Expressions):
@@ -37,20 +41,20 @@ class Iterations(Expressions):
 
     def gone_through(self, node: ast.expr, env: Env) -> Made:
         """What an iteration goes through, as one sequence: of several side by side, their tuples."""
-        sources = self.sources(node, env)
+        sources, around = self.side_by_side(node, env)
         if len(sources) == 1:
             return Made(sources[0][0], Rows(sources[0][1]))
         names = [self.fresh("x") for _ in sources]
         made = self.items([Made(name(n), kind) for n, (_, kind) in zip(names, sources)])
         generators = tuple([syntax.Generator(syntax.NamePattern(n), exp) for n, (exp, _) in zip(names, sources)])
-        return Made(syntax.Each(made.exp, generators, None, span=self.span(node)), Rows(made.kind))
+        return Made(around(syntax.Each(made.exp, generators, None, span=self.span(node))), Rows(made.kind))
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp, env: Env) -> Made:
         """[f(x) for x in row if c(x)], also over zip, enumerate and range."""
         if len(node.generators) > 1:
             self.refuse(node, "a comprehension goes through one sequence here", hint="nest one in another")
         one = node.generators[0]
-        sources = self.sources(one.iter, env)
+        sources, around = self.side_by_side(one.iter, env)
         names = [self.fresh("x") for _ in sources]
         inner: Env = {**env, **self.bound_to(one.target, [Made(name(n), kind)
                                                           for n, (_, kind) in zip(names, sources)])}
@@ -64,12 +68,32 @@ class Iterations(Expressions):
         test = conditions[0] if conditions else None
         for more in conditions[1:]:
             test = syntax.If(test, more, syntax.Bool(False))              # type: ignore[arg-type]
-        return Made(syntax.Each(body.exp, generators, test, span=self.span(node)), Rows(body.kind))
+        return Made(around(syntax.Each(body.exp, generators, test, span=self.span(node))), Rows(body.kind))
+
+    def side_by_side(self, node: ast.expr, env: Env) -> tuple[list[tuple[syntax.Exp, Kind]], Around]:
+        """The sequences that an iteration goes through, as far as the shortest goes, and what binds their names around
+        an expression."""
+        sources = self.sources(node, env)
+        if len(sources) == 1 or self.iterates(node, env) is builtins.enumerate:
+            return sources, lambda exp: exp
+        held, n = [self.fresh("v") for _ in sources], self.fresh("n")
+
+        def around(exp: syntax.Exp) -> syntax.Exp:
+            exp = let([n], least([syntax.Unary("#", name(v)) for v in held]), exp)
+            for v, (source, _) in reversed(list(zip(held, sources))):
+                exp = let([v], source, exp)
+            return exp
+        return [(call("subseq", name(v), number(0), name(n)), kind) for v, (_, kind) in zip(held, sources)], around
+
+    def iterates(self, node: ast.expr, env: Env) -> Any:
+        """The function from outside by whose name an iteration is called; None if there is none."""
+        called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in env
+        return static(self.function, node.func) if called else None         # type: ignore[attr-defined]
 
     def sources(self, node: ast.expr, env: Env) -> list[tuple[syntax.Exp, Kind]]:
         """The sequences that an iteration goes through side by side, and the kinds of their elements."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in env:
-            function = static(self.function, node.func)
+        function = self.iterates(node, env)
+        if isinstance(node, ast.Call):
             if function is builtins.range:
                 return [(self.range(node, env), INT)]
             if function is builtins.enumerate:
@@ -130,6 +154,13 @@ class Iterations(Expressions):
 
     def reversed(self, node: ast.expr, made: Made) -> Made:
         return Made(call("reverse", made.exp, span=self.span(node)), made.kind)
+
+
+def least(lengths: Sequence[syntax.Exp]) -> syntax.Exp:
+    result = lengths[0]
+    for length in lengths[1:]:
+        result = call("min", result, length)
+    return result
 
 
 def element_of(made: Made) -> Kind:

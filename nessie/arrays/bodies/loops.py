@@ -14,12 +14,11 @@ from copy import copy
 from dataclasses import field
 
 from nessie.arrays.bodies.expressions import Env, Unset, Unsure, Value, Window
-from nessie.arrays.bodies.iterations import constant_int
+from nessie.arrays.bodies.iterations import constant_int, least
 from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, Unknown, shown
-from nessie.arrays.bodies.outside import static
 from nessie.arrays.bodies.sequences import Sequences
 from nessie.arrays.bodies.source import names_set
-from nessie.arrays.bodies.trees import Made, become, binary, call, let, name, number, pattern, together, typed, zero
+from nessie.arrays.bodies.trees import Made, become, binary, let, name, number, pattern, together, typed, zero
 from nessie.base.records import dataclass
 from nessie.syntax import nodes as syntax
 
@@ -88,9 +87,7 @@ class Loops(Sequences):
         """A for loop over a range, over a sequence, or over zip or enumerate of sequences."""
         if isinstance(node.iter, ast.Name) and isinstance(window := env.get(node.iter.id), Window):
             return self.unrolled(node, list(window.neighbours.values()), env, then, loop)
-        function = static(self.function, node.iter.func) if isinstance(node.iter, ast.Call) and \
-            isinstance(node.iter.func, ast.Name) and node.iter.func.id not in env else None
-        if function is builtins.range:
+        if self.iterates(node.iter, env) is builtins.range:
             return self.over_range(node, node.iter.args, env, then, loop)       # type: ignore[attr-defined]
         if not isinstance(node.iter, ast.Call):
             made = self.value(node.iter, env)
@@ -155,13 +152,15 @@ class Loops(Sequences):
                  loop: Loop | None) -> Made:
         if isinstance(test, ast.Constant) and test.value and not leaves(body):
             self.refuse(node, "this loop never ends")
+        always = isinstance(test, ast.Constant) and bool(test.value)
         return self.looped(node, body, env, then, loop, lambda env: self.truth(test, env), lambda env: env, {}, {},
-                           surely=isinstance(test, ast.Constant))
+                           surely=always, returns=always and not breaks(body))
 
     def looped(self, node: ast.For | ast.While, body: list[ast.stmt], env: Env, then: After, loop: Loop | None,
                test: Callable[[Env], syntax.Exp], begin: Callable[[Env], Env],
-               steps: dict[str, Callable[[Env], Made]], own: Env, surely: bool) -> Made:
-        """The function of a loop, its first call, and what follows it. `surely`: it has a round."""
+               steps: dict[str, Callable[[Env], Made]], own: Env, surely: bool, returns: bool = False) -> Made:
+        """The function of a loop, its first call, and what follows it. `surely`: it has a round; `returns`: only a
+        return ends it, and nothing follows."""
         orelse, node = node.orelse, without_else(node)
         values, set_here, used = spread(env), set_in([node]), names_in(node) | set(own)
         state = {n: made for n, made in values.items() if n in steps or
@@ -196,6 +195,11 @@ class Loops(Sequences):
 
         def follows(env: Env) -> Made:
             return self.otherwise(node, orelse, name(ended[BROKEN]), env, then, loop) if orelse else then(env)
+        if returns:
+            if not result:
+                raise rounds.unknown or self.error(node, "this loop never ends")
+            made = self.returned(Made(name(ended[RESULT]), result[0]), env, loop)
+            return Made(let(bound, started, made.exp), made.kind)
         rest = self.apart(node, "behind", behind, follows)
         if result:
             given = self.returned(Made(name(ended[RESULT]), result[0]), env, loop)
@@ -372,13 +376,6 @@ def name_of(env: Env, of: str) -> str:
 # What statements do to names ------------------------------------------------------------------------
 
 
-def least(lengths: Sequence[syntax.Exp]) -> syntax.Exp:
-    result = lengths[0]
-    for length in lengths[1:]:
-        result = call("min", result, length)
-    return result
-
-
 def is_before(start: syntax.Exp, stop: syntax.Exp, step: int) -> bool:
     """Are these constants, the first before the second?"""
     return isinstance(start, syntax.Number) and isinstance(stop, syntax.Number) and \
@@ -401,6 +398,19 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
                 return True
             case ast.For() | ast.While() if leaves(statement.orelse) or any(
                     [isinstance(part, ast.Return) for part in walk_all(statement.body)]):
+                return True
+    return False
+
+
+def breaks(statements: Sequence[ast.stmt]) -> bool:
+    """Has the loop of these statements a break of its own?"""
+    for statement in statements:
+        match statement:
+            case ast.Break():
+                return True
+            case ast.If() if breaks(statement.body) or breaks(statement.orelse):
+                return True
+            case ast.For() | ast.While() if breaks(statement.orelse):
                 return True
     return False
 
