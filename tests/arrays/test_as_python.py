@@ -88,7 +88,21 @@ def no_round(x):
     return x
 
 
+def parts_of_lists(x):
+    part = [x, 1, 2][1:3]
+    return part[0], sum([x, 1, 2][x:]), sum([x, 4, 8][:x]), len([x, 1][5:]), (x, 1.5, True)[::-1][2]
+
+
+def repeated_lists(x):
+    return sum([x] * 3), len([0] * x), sum([x, 2] * (x - 2)), sum(2 * [x]), sum([x] * 100), len([x] * 0), len([x] * -1)
+
+
+def lists_behind_lists(x):
+    return sum([x] + [y * y for y in range(x)]), [y * 0.5 for y in range(x)] + [x] * x
+
+
 OF_NUMBERS: list[Callable[..., Any]] = [
+    parts_of_lists, repeated_lists, lists_behind_lists,
     only_a_return_ends_it, a_break_within, a_return_on_one_path, a_return_in_a_round, a_call_of_itself, no_round]
 OF_ROWS: list[Callable[..., Any]] = [
     numbered_from_one, numbered_from_the_length, differences, the_shortest_of_three, pairs_of_the_shorter]

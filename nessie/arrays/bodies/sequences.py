@@ -11,12 +11,13 @@ from typing import Any
 
 from nessie.arrays.bodies.expressions import Env, Window
 from nessie.arrays.bodies.iterations import Iterations, constant_int, element_of
-from nessie.arrays.bodies.kinds import BOOL, INT, Items, Rows, is_number, joined, shown
+from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import Seen, looked_up, static
 from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, of_some, prefix_sum, reduced, reduced_by_name
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
 from nessie.syntax import nodes as syntax
 
+MOST_WRITTEN = 64           # items of a list that is written, if it is repeated by a constant
 METHODS = (*REDUCTIONS, "map", "select", "reduce", "zip", "sort", "prefix_sum")
 
 
@@ -36,7 +37,8 @@ class Sequences(Iterations):
             return self.neighbour(node, window, indices)
         made = self.value(inner, env)
         if isinstance(made.kind, Items):
-            return self.item_at(node, made, index, env)
+            return self.items_in(node, made, index, env) if isinstance(index, ast.Slice) else \
+                self.item_at(node, made, index, env)
         if not isinstance(made.kind, Rows):
             self.refuse(node, f"{shown(made.kind)} has no elements")
         if isinstance(index, ast.Slice):
@@ -86,6 +88,49 @@ class Sequences(Iterations):
             self.refuse(node, f"a slice's bound is an int, and this is {shown(made.kind)}")
         below = call("max", number(0), binary("+", name(i), length))
         return let([i], made.exp, syntax.If(binary("<", name(i), number(0)), below, call("min", name(i), length)))
+
+    def items_in(self, node: ast.expr, made: Made, index: ast.Slice, env: Env) -> Made:
+        """Items of a tuple, or of a list that is written: by constants, a tuple; else a sequence."""
+        assert isinstance(made.kind, Items)
+        bounds = [index.lower, index.upper, index.step]
+        constants = [None if bound is None else constant_int(bound) for bound in bounds]
+        taken = []
+        if 0 not in constants[2:] and all([bound is None or n is not None for bound, n in zip(bounds, constants)]):
+            taken = list(range(len(made.kind.items))[slice(*constants)])
+        if not taken:
+            return self.part(node, self.written(node, made), index, env)
+        names = [self.fresh("item") for _ in made.kind.items]
+        found = self.items([Made(name(names[k]), made.kind.items[k]) for k in taken])
+        return Made(let(names, made.exp, found.exp), found.kind)
+
+    def arithmetic(self, node: ast.expr, op: ast.operator, left: Made, right: Made) -> Made:
+        if isinstance(node, ast.BinOp):
+            lists = is_list(left.kind, node.left), is_list(right.kind, node.right)
+            if isinstance(op, ast.Add) and all(lists) and Rows in (type(left.kind), type(right.kind)):
+                v, w = [self.written(node, one) if isinstance(one.kind, Items) else one for one in (left, right)]
+                return self.one_behind_another(node, v, w)
+            if isinstance(op, ast.Mult) and INT in (left.kind, right.kind) and any(lists):
+                return self.repeated_list(node, *((left, right) if lists[0] else (right, left)))
+        return super().arithmetic(node, op, left, right)
+
+    def one_behind_another(self, node: ast.expr, v: Made, w: Made) -> Made:
+        kind = joined(v.kind, w.kind)
+        if kind is None:
+            self.refuse(node, f"one list is {shown(v.kind)}, the other {shown(w.kind)}")
+        exps = [become(one, kind, self.fresh) for one in (v, w)]
+        return Made(binary("++", *exps, self.span(node)), kind, v.some or w.some)
+
+    def repeated_list(self, node: ast.expr, made: Made, times: Made) -> Made:
+        """[x] * n; by a small constant, a list that is written."""
+        count = times.exp.value if isinstance(times.exp, syntax.Number) else None
+        if isinstance(made.kind, Items) and isinstance(count, int) and 0 < count * len(made.kind.items) <= MOST_WRITTEN:
+            names = [self.fresh("item") for _ in made.kind.items]
+            found = self.items([Made(name(n), kind) for n, kind in zip(names, made.kind.items)] * count)
+            return Made(let(names, made.exp, found.exp), found.kind)
+        v = self.written(node, made) if isinstance(made.kind, Items) else made
+        held, n = self.fresh("v"), self.fresh("n")
+        several = call("dist", name(held), call("max", number(0), name(n)))
+        return Made(let([held], v.exp, let([n], times.exp, call("flatten", several, span=self.span(node)))), v.kind)
 
     def item_at(self, node: ast.expr, made: Made, index: ast.expr, env: Env) -> Made:
         """An item of a tuple; by a computed index, if all are of one kind."""
@@ -261,6 +306,17 @@ class Sequences(Iterations):
 def parts_of(indices: Sequence[ast.expr]) -> list[ast.expr]:
     """The indices of each dimension, of v[i, j] and of v[i][j]."""
     return [part for one in indices for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
+
+
+def is_list(kind: Kind, node: ast.expr) -> bool:
+    """Is it a list or a tuple by what is written here? Rows and arrays from outside may be NumPy's, whose + and * are
+    of the elements."""
+    match node:
+        case ast.ListComp():
+            return True
+        case ast.BinOp(left, ast.Add() | ast.Mult(), right):
+            return isinstance(kind, Items | Rows) and (is_list(kind, left) or is_list(kind, right))
+    return isinstance(kind, Items) or (isinstance(kind, Rows) and isinstance(node, ast.List | ast.Tuple))
 
 
 def shown_offset(offset: Sequence[int]) -> str:
