@@ -11,7 +11,7 @@ from typing import Any
 from nessie.arrays import nodes, operations, running
 from nessie.arrays.bodies.expressions import Window
 from nessie.arrays.bodies.functions import Module
-from nessie.arrays.bodies.kinds import Kind, joined, shown
+from nessie.arrays.bodies.kinds import Kind, has_single, joined, shown
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name
@@ -64,7 +64,15 @@ def prepared(body: Seen, kind: Callable[[Any, Seen, str], Kind] = outside_kind,
 def result_kind(body: Seen, kinds: tuple[Kind, ...]) -> Kind:
     """The kind that the body gives for elements of these kinds. Most bodies are called again and again."""
     key = body.whole_key, kinds, ()
-    return _kinds.get(key) or remember(key, prepared(body).function(body, kinds).gives)
+    return _kinds.get(key) or remember(key, of_several(body, prepared(body).function(body, kinds).gives))
+
+
+def of_several(body: Seen, kind: Kind) -> Kind:
+    """The kind that the body gives, in which tuples are of two items at least."""
+    if has_single(kind):
+        raise NessieError(f"a tuple of one item is no element of an array, and this gives {shown(kind)}",
+                          (body.span(body.written.tree), ""), hint="the item itself is: x instead of (x,)")
+    return kind
 
 
 def remember(key: Hashable, kind: Kind) -> Kind:
@@ -86,7 +94,7 @@ def stencil_kind(body: Seen, kind: Kind, offsets: tuple[tuple[int, ...], ...], a
         {offset: Made(name(module.fresh("v")), kind) for offset in offsets})}
     if with_index:
         env[body.parameters[1]] = Made(name(module.fresh("at")), places[0])
-    return remember(key, Statements(module, body).body(env).kind)
+    return remember(key, of_several(body, Statements(module, body).body(env).kind))
 
 
 def fixed_kind(body: Seen, *kinds: Kind) -> Kind:

@@ -1,8 +1,10 @@
 """What users of Python write without thinking means in bodies and in host sections what it means in Python."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -101,7 +103,70 @@ def lists_behind_lists(x):
     return sum([x] + [y * y for y in range(x)]), [y * 0.5 for y in range(x)] + [x] * x
 
 
+class Point(NamedTuple):
+    x: float
+    y: float
+
+    def norm(self):
+        return math.sqrt(self.x ** 2 + self.y ** 2)
+
+    @property
+    def total(self):
+        return self.x + self.y
+
+    def scaled(self, by=2):
+        return Point(self.x * by, self.y * by)
+
+    def norm_of_three(self):
+        return self.scaled(by=3).norm()
+
+    @staticmethod
+    def unit(n=1):
+        return n
+
+    def by_eight(self):
+        return self.x * EIGHT
+
+
+@dataclass(frozen=True)
+class Place:
+    at: Point
+    number: int
+
+    def is_far(self, most):
+        return self.at.norm() * self.number > most
+
+
+@dataclass(frozen=True)
+class Around:
+    inner: Point
+
+
+EIGHT = 8
+WIDE, NONE = np.ones((2, 4)), np.ones((0, 3))
+PARALLEL = nessie.array(np.ones((2, 5)))
+
+
+def records_within_records(x):
+    place = Place(Point(x * 1.0, 2.0), x)
+    return place, place.at.y + place.number, Around(Point(1.0, x * 2.0)).inner.y
+
+
+def records_with_other_values(x):
+    return Point(1.0, 2.0)._replace(y=5.0 * x), replace(Place(Point(1.0, 2.0), 2), number=x)
+
+
+def methods_of_records(x):
+    p = Point(x * 1.0, 2.0)
+    return p.norm(), p.total, p.norm_of_three(), Point(1.0, 2.0).scaled().x, Place(p, x).is_far(8)
+
+
+def shapes_from_outside(x):
+    return WIDE.shape[1] + x, NONE.shape[1], WIDE.size * WIDE.ndim, PARALLEL.shape[x % 2], len(PARALLEL.shape)
+
+
 OF_NUMBERS: list[Callable[..., Any]] = [
+    records_within_records, records_with_other_values, methods_of_records, shapes_from_outside,
     parts_of_lists, repeated_lists, lists_behind_lists,
     only_a_return_ends_it, a_break_within, a_return_on_one_path, a_return_in_a_round, a_call_of_itself, no_round]
 OF_ROWS: list[Callable[..., Any]] = [
@@ -143,6 +208,32 @@ def test_a_loop_without_a_way_out_never_ends() -> None:
     with pytest.raises(nessie.NessieError, match="this loop never ends") as failed:
         nessie.array(NUMBERS).map(never_ends)
     assert failed.value.span is not None
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    (lambda x: (x, (x + 1, (x + 2.5,))), "a tuple of one item is no element of an array"),
+    (lambda x: Around(Point(1.0, 2.0)), "a tuple of one item is no element of an array, and this gives Around"),
+    (lambda x: Point(1.0, 2.0)._replace(z=x), "Point has no attribute z"),
+    (lambda x: Point(1.0, 2.0).by_eight(), "by_eight uses what stands outside of its class"),
+    (lambda x: Point(1.0, 2.0).unit(), "Point has no method unit"),
+    (lambda x: Point(1.0, 2.0).count(x), "Point has no method count")])
+def test_what_bodies_of_records_refuse(wrong: Any, said: str) -> None:
+    with pytest.raises(nessie.NessieError, match=said) as failed:
+        nessie.array(NUMBERS).map(wrong)
+    assert failed.value.span is not None
+
+
+def test_arrays_of_records_have_methods() -> None:
+    a = nessie.array([Point(1.0, 2.0), Point(3.0, 4.0)])
+    assert a.map(lambda p: p.norm()).tolist()[1] == 5.0
+    assert a.map(lambda p: p._replace(x=p.y)).tolist() == [Point(2.0, 2.0), Point(4.0, 4.0)]
+    b = nessie.array([Place(Point(3.0, 4.0), 2)])
+    assert b.map(lambda q: q.at.x + q.number).tolist() == [5.0] and b.map(lambda q: q.is_far(9)).tolist() == [True]
+
+
+def test_lengths_of_arrays_that_are_not_computed_yet() -> None:
+    some = nessie.array(NUMBERS).select(lambda x: x > 1)
+    assert nessie.array([1]).map(lambda x: some.shape[0] + x).tolist() == [4]
 
 
 # Host sections --------------------------------------------------------------------------------------

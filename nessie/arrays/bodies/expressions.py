@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -211,6 +213,8 @@ class Expressions:
     def from_outside(self, node: ast.Name | ast.Attribute) -> Made:
         value = static(self.function, node)
         text = ast.unparse(node)
+        if value is MISSING and (about := self.module.captured.get((self.function, text))) is not None:
+            return about                    # an array's shape
         if value is MISSING:
             self.undefined(node, text)
         if outside.is_value(value):
@@ -234,10 +238,13 @@ class Expressions:
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
     def attribute(self, node: ast.Attribute, env: Env) -> Made:
-        if root(node) in env or not isinstance(node.value, ast.Name | ast.Attribute):
+        if root(node) in env or not root(node):
             made = self.value(node.value, env)
             if isinstance(made.kind, Items) and node.attr in made.kind.names:
                 return item(made, made.kind.names.index(node.attr), self.fresh)
+            if isinstance(made.kind, Items) and isinstance(getattr_static(made.kind.make, node.attr, None), property):
+                of_property = ast.copy_location(ast.Call(node, [], []), node)
+                return self.call_of_method(of_property, node, made.kind, env)
             self.refuse(node, f"{shown(made.kind)} has no attribute {node.attr}",
                         hint=f"it has {', '.join(made.kind.names)}" if isinstance(made.kind, Items) and made.kind.names
                         else "")
@@ -455,6 +462,8 @@ class Expressions:
             self.refuse(node, "print cannot be in a body: elements are computed in any order")
         if isinstance(function, Seen):
             return self.call_of_body(node, function, env)
+        if function is dataclasses.replace and len(node.args) == 1:
+            return self.replaced(node, node.args[0], env)
         if isinstance(function, type) and (record := outside.record_of(function)):
             return self.record(node, record, env)
         for word in node.keywords:
@@ -525,6 +534,30 @@ class Expressions:
         made = self.function_of(function, given, node)
         arguments = [become(one, kind, self.fresh) for one, kind in zip(given, made.takes, strict=True)]
         return Made(made.called(arguments, self.span(node)), made.gives)
+
+    def call_of_method(self, node: ast.Call, of: ast.Attribute, kind: Items, env: Env) -> Made:
+        """A call of a record's method."""
+        method = self.module.method(kind.make, of.attr)
+        if method is None:
+            self.refuse(of, f"{shown(kind)} has no method {of.attr}")
+        if method.captured or len(method.functions()) > 1:
+            self.refuse(of, f"{of.attr} uses what stands outside of its class, and a method in a body does not",
+                        hint=f"a function that takes a {shown(kind)} may")
+        with_self = ast.Call(of, [of.value, *node.args], node.keywords)
+        return self.call_of_body(ast.copy_location(with_self, node), method, env)
+
+    def replaced(self, node: ast.Call, of: ast.expr, env: Env) -> Made:
+        """A record with other values of some attributes."""
+        made = self.value(of, env)
+        names = made.kind.names if isinstance(made.kind, Items) else ()
+        if unknown := [word.arg or "**" for word in node.keywords if word.arg not in names]:
+            self.refuse(node, f"{shown(made.kind)} has no attribute {unknown[0]}")
+        assert isinstance(made.kind, Items)
+        held = [self.fresh("item") for _ in names]
+        given = {word.arg: self.convert(self.value(word.value, env), made.kind.items[names.index(word.arg or "")],
+                                        word.value) for word in node.keywords}
+        exp = together([given.get(n) or name(one) for n, one in zip(names, held)])
+        return Made(let(held, made.exp, exp), made.kind)
 
     def function_of(self, function: Seen, given: list[Made], node: ast.AST) -> MadeFunction:
         """Another Python function at the kinds of these arguments."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from nessie.arrays.bodies.expressions import Env
 from nessie.arrays.bodies.kinds import Kind, Unknown, shown
-from nessie.arrays.bodies.outside import Seen
+from nessie.arrays.bodies.outside import Seen, method_of
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Fresh, Made, name, pattern, together, typed
 from nessie.base.records import dataclass
@@ -51,11 +52,18 @@ class Module:
         self.made: dict[Edition, MadeFunction] = {}
         self.working: dict[Edition, MadeFunction | None] = {}       # None: what it gives is unknown
         self.recursive: set[Edition] = set()
+        self.methods: dict[tuple[Any, str], Seen | None] = {}
         self.units: list[tuple[Hashable, NessieError | None]] = []
 
     def capture(self, function: Seen, text: str, made: Made) -> None:
         """Let a value from outside be known by this expression, a name, wherever the function is called."""
         self.captured[function, text] = made
+
+    def method(self, kind: Any, name_: str) -> Seen | None:
+        """A method of a class of records; None if it has none of this name."""
+        if (kind, name_) not in self.methods:
+            self.methods[kind, name_] = method_of(kind, name_)
+        return self.methods[kind, name_]
 
     def passed(self, function: Seen) -> dict[str, Kind]:
         """The names from outside that the function is passed, with their kinds."""

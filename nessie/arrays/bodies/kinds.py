@@ -67,6 +67,18 @@ class Unknown(Exception):
         self.of = of
 
 
+def has_single(kind: Kind) -> bool:
+    """Is there a tuple of one item in it? In a body that is its item."""
+    match kind:
+        case Items(items):
+            return len(items) == 1 or any(map(has_single, items))
+        case Rows(element) | Grid(element):
+            return has_single(element)
+        case Union(kinds):
+            return any(map(has_single, kinds))
+    return False
+
+
 def is_number(kind: Kind) -> bool:
     """Is it a kind with which Python computes? Truth values count as ints."""
     return kind in WIDER

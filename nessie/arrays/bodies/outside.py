@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
+from inspect import getattr_static
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, get_type_hints
 
@@ -183,7 +185,7 @@ def contents(cell: Any) -> Any:
 
 
 def seen(value: Any, known: dict[Any, Seen]) -> Any:
-    if isinstance(value, MethodType) or not isinstance(value, FunctionType):
+    if isinstance(value, MethodType) or not isinstance(value, FunctionType) or value is dataclasses.replace:
         return value
     if value in known:
         return known[value]
@@ -197,6 +199,8 @@ def paths(function: Seen) -> Iterator[tuple[str, Any]]:
     """Yield the names, and the attributes of names, that the function reads outside, with their values."""
     for text, node in function.written.outer_texts:
         value = static(function, node)
+        if value is MISSING and isinstance(node, ast.Attribute):
+            value = about(static(function, node.value), node.attr)
         if value is not MISSING:
             yield text, value
 
@@ -214,6 +218,16 @@ def static(function: Seen, node: ast.AST) -> Any:
                 return MISSING
             return of_numbers(getattr(value, attribute, MISSING))
     return MISSING
+
+
+def about(value: Any, what: str) -> Any:
+    """Return the shape, the size or the number of dimensions of an array from outside; MISSING of anything else."""
+    if what not in ("shape", "size", "ndim") or not (isinstance(value, np.ndarray) or is_lazy(value)):
+        return MISSING
+    found = getattr(value, what)
+    if what == "shape" and None in found:           # it is known when the array is computed
+        found = value.evaluate().shape
+    return found if what != "shape" else np.array(found, np.int64) if found else MISSING
 
 
 def looked_up(table: Mapping[Any, T], value: Any, otherwise: T) -> T:
@@ -283,8 +297,9 @@ def names_of(kind: Any) -> tuple[str, ...]:
 
 
 def record_of(kind: type) -> Items | None:
-    """Return the kind of a NamedTuple or a dataclass whose attributes are annotated as numbers; None for others."""
-    hints = {INT: INT, FLOAT: FLOAT, BOOL: BOOL, int: INT, float: FLOAT, bool: BOOL}
+    """Return the kind of a NamedTuple or a dataclass whose attributes are annotated as numbers, or as such classes;
+    None for others."""
+    hints: dict[Any, Kind] = {INT: INT, FLOAT: FLOAT, BOOL: BOOL, int: INT, float: FLOAT, bool: BOOL}
     names = names_of(kind)
     if not names:
         return None
@@ -292,6 +307,19 @@ def record_of(kind: type) -> Items | None:
         annotations = get_type_hints(kind)
     except Exception:               # they name what is not there
         annotations = getattr(kind, "__annotations__", {})
-    if not all([annotations.get(name) in hints for name in names]):
-        return None
-    return Items(tuple([hints[annotations[name]] for name in names]), tuple(names), kind)
+    kinds: list[Kind] = []
+    for name in names:
+        of = annotations.get(name)
+        found = record_of(of) if isinstance(of, type) and of not in hints else looked_up(hints, of, None)
+        if found is None:
+            return None
+        kinds.append(found)
+    return Items(tuple(kinds), tuple(names), kind)
+
+
+def method_of(kind: Any, name: str) -> Seen | None:
+    """Return a method or a property of a class of records; None if it has none of this name that is written in
+    Python."""
+    found = getattr_static(kind, name, None)         # a static method is one no more, otherwise
+    function = found.fget if isinstance(found, property) else found
+    return Seen(function) if isinstance(function, FunctionType) else None

@@ -251,6 +251,10 @@ class Sequences(Iterations):
     def method(self, node: ast.Call, function: ast.Attribute, env: Env) -> Made:
         """A method of a sequence, which has the name that it has of arrays."""
         made, how, given = self.value(function.value, env), function.attr, node.args
+        if isinstance(made.kind, Items) and made.kind.make is not None:
+            named = how == "_replace" and issubclass(made.kind.make, tuple) and not given
+            return self.replaced(node, function.value, env) if named else \
+                self.call_of_method(node, function, made.kind, env)
         if node.keywords:
             self.refuse(node, f"{how} takes its arguments in order here")
         if not isinstance(made.kind, Rows) or how not in METHODS:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from nessie.arrays import operations, operators
 from nessie.arrays.bodies.expressions import Env, Window
-from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, Union, shown
+from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, Union, has_single, shown
 from nessie.arrays.bodies.loops import After, Loop, leaves, set_in
 from nessie.arrays.bodies.outside import MISSING, Seen, see, static
 from nessie.arrays.bodies.reductions import Body
@@ -99,6 +99,9 @@ class Grids(Unions):
         exp = operations.mapped([one for one, _ in held], noted, with_index, self.fresh)
         for _, around in reversed(held):
             exp = around(exp)
+        if has_single(found[0]):
+            self.refuse(node, "a tuple of one item is no element of an array",
+                        hint="the item itself is: x instead of (x,)")
         return Made(exp, Grid(found[0], max([one.rank for one, _ in held])))
 
     def operator(self, node: ast.AST, op: ast.AST, given: list[Made]) -> Made:
