@@ -165,11 +165,46 @@ def shapes_from_outside(x):
     return WIDE.shape[1] + x, NONE.shape[1], WIDE.size * WIDE.ndim, PARALLEL.shape[x % 2], len(PARALLEL.shape)
 
 
+def floats_by_their_names(x):
+    return min(float("inf"), x * 1.0), float("-Infinity") + x
+
+
+def held_by_tuples(x):
+    return x in (1, 2), x not in [3, x], x in (1.0, True, 5.5)
+
+
+def functions_of_ints(x):
+    return (math.gcd(x * 6, -4), math.gcd(0, 0), math.isqrt(x * 17), math.isqrt(2 ** 62 - x),
+            math.isqrt(2 ** 63 - 1 - x))
+
+
+def close_numbers(x):
+    return (math.isclose(x, x + 1e-12), math.isclose(x, 2.0, abs_tol=1.5), math.isclose(x, 9 * x, rel_tol=0.9),
+            math.isclose(x, math.inf), float(np.clip(x, 2, 4.5)))
+
+
 OF_NUMBERS: list[Callable[..., Any]] = [
+    floats_by_their_names, held_by_tuples, functions_of_ints, close_numbers,
     records_within_records, records_with_other_values, methods_of_records, shapes_from_outside,
     parts_of_lists, repeated_lists, lists_behind_lists,
     only_a_return_ends_it, a_break_within, a_return_on_one_path, a_return_in_a_round, a_call_of_itself, no_round]
+def held_by_rows(row):
+    return 3 in row, 4.0 not in row, len(row) in row
+
+
+def sorted_in_any_order(row):
+    return (sorted(row, reverse=True), sorted(row, key=lambda x: abs(x - 3)), sorted(row, key=lambda x: x % 2),
+            sorted(row, key=lambda x: x % 2, reverse=True), sorted(row, key=abs))
+
+
+def extremes_by_a_key(row):
+    if not row:
+        return 0, (0, 0)
+    return max(row, key=lambda x: -abs(x - 3)), min(enumerate(row), key=lambda p: p[1] % 2)
+
+
 OF_ROWS: list[Callable[..., Any]] = [
+    held_by_rows, sorted_in_any_order, extremes_by_a_key,
     numbered_from_one, numbered_from_the_length, differences, the_shortest_of_three, pairs_of_the_shorter]
 
 
@@ -188,6 +223,12 @@ def test_bodies_of_rows(target: str) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "said"), [
+    (lambda row: max(row, key=lambda x: (x, x)), r"a key gives a number, and this gives \(int, int\)"),
+    (lambda row: max(row, key=abs, default=0), "max takes a default, or a key, for one sequence"),
+    (lambda row: sorted(row, key=lambda x: (x, x)), "elements are sorted by a number"),
+    (lambda row: row in 2, "a row or a tuple holds elements, and this is int"),
+    (lambda row: math.gcd(1.5, 2), "math.gcd takes ints"),
+    (lambda row: open(row), "open cannot be in a body"),        # noqa: SIM115
     (lambda row: sum(i for i, x in enumerate(row, 1.5)), "the first number is an int, and this is float"),
     (lambda row: sum(i for i, x in enumerate(row, begin=1)), "enumerate takes a sequence, and the int"),
     (lambda row: sum(x for x, _ in zip(row, row, strict=True)), "zip takes sequences, and nothing else")])

@@ -5,6 +5,7 @@
     outside         what a function sees outside of itself
     trees           NESL's trees, with their kinds
     known           Python's and NumPy's functions that NESL has
+    given           functions of Python that are Python functions here
     numbers         comparisons of ints with floats, the least and the greatest of some
     expressions     expressions
     iterations      what is gone through: ranges, written lists, comprehensions

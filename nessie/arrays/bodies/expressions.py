@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from nessie.arrays.bodies import known, numbers, outside
+from nessie.arrays.bodies.given import OF_INTS
+from nessie.arrays.bodies.given import given as given_in_python
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, Unknown, is_number, joined, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, looked_up, static
 from nessie.arrays.bodies.source import root
@@ -36,9 +38,11 @@ HAS_SOME = {(ast.Gt, 0): True, (ast.GtE, 1): True, (ast.NotEq, 0): True, (ast.Eq
 TAKES_OTHERS = dict.fromkeys((builtins.float, builtins.int, builtins.bool, builtins.round, builtins.pow, builtins.min,
                               builtins.max, builtins.divmod, builtins.sum, builtins.sorted, builtins.len, math.log,
                               np.invert, np.where, np.float64, np.int64, np.bool_), True)
-TAKES_WORDS = {builtins.min: ("default",), builtins.max: ("default",), builtins.enumerate: ("start",)}
-INSTEAD_OF_WORDS = {"key": "max([f(x) for x in row]) is the greatest of what a function gives",
-                    "reverse": "reversed(sorted(row)) begins with the greatest", "start": "start + sum(row) adds to it"}
+TAKES_WORDS = {**dict.fromkeys((builtins.min, builtins.max), ("default", "key")), builtins.enumerate: ("start",),
+               builtins.sorted: ("key", "reverse")}
+INSTEAD_OF_WORDS = {"start": "start + sum(row) adds to it"}
+OF_THE_WORLD = dict.fromkeys((builtins.print, builtins.open, builtins.input, builtins.exec, builtins.eval), True)
+FLOATS = {sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")}
 GREATEST = (builtins.max, np.max)
 SMALL_POWER = 64            # up to which a constant power is products
 CANNOT = "numbers, tuples, conditionals, loops, elements of sequences and calls of functions of these can"
@@ -371,10 +375,13 @@ class Expressions:
         return Made(chain(0, terms[0]), BOOL)
 
     def compared(self, node: ast.Compare, op: ast.cmpop, a: Made, b: Made) -> syntax.Exp:
+        if isinstance(op, ast.In):
+            return self.held_by(node, a, b)
+        if isinstance(op, ast.NotIn):
+            return call("not", self.held_by(node, a, b))
         if type(op) not in COMPARISONS:
-            words = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}
-            self.refuse(node, f"'{words[type(op)]}' cannot be in a body",
-                        hint="any(x == y for y in row) asks whether a row holds x; == compares numbers")
+            self.refuse(node, f"'{'is' if isinstance(op, ast.Is) else 'is not'}' cannot be in a body",
+                        hint="== compares numbers, and no element is None")
         kind = joined(a.kind, b.kind)
         if kind is None or not is_number(kind):
             self.refuse(node, f"{shown(a.kind)} cannot be compared with {shown(b.kind)}", hint="numbers can")
@@ -382,6 +389,24 @@ class Expressions:
             return numbers.compared(COMPARISONS[type(op)], a, b, self.fresh, self.span(node))
         kind = INT if kind == BOOL else kind
         return binary(COMPARISONS[type(op)], become(a, kind, self.fresh), become(b, kind, self.fresh), self.span(node))
+
+    def held_by(self, node: ast.Compare, made: Made, of: Made) -> syntax.Exp:
+        """x in row, or in a tuple."""
+        x = Made(name(self.fresh("x")), made.kind)
+        y = self.fresh("y")
+        match of.kind:
+            case Items(items):
+                names = [self.fresh("item") for _ in items]
+                found: syntax.Exp = syntax.Bool(False)
+                for n, kind in reversed(list(zip(names, items))):
+                    found = syntax.If(self.compared(node, ast.Eq(), x, Made(name(n), kind)), syntax.Bool(True), found)
+                found = let(names, of.exp, found)
+            case Rows(element):
+                test = self.compared(node, ast.Eq(), x, Made(name(y), element))
+                found = call("any", syntax.Each(test, (syntax.Generator(syntax.NamePattern(y), of.exp),), None))
+            case _:
+                self.refuse(node, f"a row or a tuple holds elements, and this is {shown(of.kind)}")
+        return let([x.exp.name], made.exp, found)           # type: ignore[attr-defined]
 
     def arithmetic(self, node: ast.expr, op: ast.operator, left: Made, right: Made) -> Made:
         if left.kind == right.kind == BOOL and type(op) in OF_BITS:
@@ -458,10 +483,17 @@ class Expressions:
             self.refuse(node.func, f"{ast.unparse(node.func)[:40]} is no function that is known here")
         if any([isinstance(argument, ast.Starred) for argument in node.args]):
             self.refuse(node, "arguments are given one by one here")
-        if function is builtins.print:
-            self.refuse(node, "print cannot be in a body: elements are computed in any order")
+        if looked_up(OF_THE_WORLD, function, False):
+            self.refuse(node, f"{ast.unparse(node.func)} cannot be in a body: elements are computed in any order")
         if isinstance(function, Seen):
             return self.call_of_body(node, function, env)
+        if instead := given_in_python(function, self.span(node)):
+            if function in OF_INTS and FLOAT in [self.value(one, env).kind for one in node.args]:
+                self.refuse(node, f"{ast.unparse(node.func)} takes ints")
+            return self.call_of_body(node, instead, env)
+        match node.args:
+            case [ast.Constant(str() as word)] if function is builtins.float and word.lower() in FLOATS:
+                return Made(number_of(float(word)), FLOAT)
         if function is dataclasses.replace and len(node.args) == 1:
             return self.replaced(node, node.args[0], env)
         if isinstance(function, type) and (record := outside.record_of(function)):

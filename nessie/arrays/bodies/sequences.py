@@ -7,11 +7,14 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType
 from typing import Any
+
+import numpy as np
 
 from nessie.arrays.bodies.expressions import Env, Window
 from nessie.arrays.bodies.iterations import Iterations, constant_int, element_of
-from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, is_number, joined, shown
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import Seen, looked_up, static
 from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, of_some, prefix_sum, reduced, reduced_by_name
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
@@ -180,15 +183,18 @@ class Sequences(Iterations):
                 return Made(number(len(made.kind.items)), INT)
             return Made(syntax.Unary("#", self.sequence(node.args[0], env).exp, span=self.span(node)), INT)
         if function is builtins.sorted and len(node.args) == 1:
-            return self.sorted(node, self.gone_through(node.args[0], env))
+            return self.ordered(node, self.gone_through(node.args[0], env), env)
+        if function in (builtins.max, builtins.min) and [word.arg for word in node.keywords] == ["key"] and \
+                len(node.args) == 1:
+            return self.extreme_by(node, reduced, self.gone_through(node.args[0], env), env)
         if function is builtins.range or function is builtins.enumerate or function is builtins.zip:
             return self.gone_through(node, env)
         if function is builtins.list and len(node.args) == 1:
             return self.gone_through(node.args[0], env)
         if function is builtins.reversed and len(node.args) == 1:
             return self.reversed(node, self.gone_through(node.args[0], env))
-        if node.keywords and len(node.args) != 1:
-            self.refuse(node, f"{ast.unparse(node.func)} takes a default for one sequence")
+        if node.keywords and (len(node.args) != 1 or len(node.keywords) > 1):
+            self.refuse(node, f"{ast.unparse(node.func)} takes a default, or a key, for one sequence")
         if reduced and len(node.args) == 1:
             if isinstance(node.args[0], ast.Name) and isinstance(window := env.get(node.args[0].id), Window):
                 return self.of_few(node, function, list(window.neighbours.values()))
@@ -248,6 +254,35 @@ class Sequences(Iterations):
             self.refuse(node, f"numbers are sorted, and this is {shown(made.kind)}")
         return Made(call("sort", made.exp, span=self.span(node)), made.kind)
 
+    def ordered(self, node: ast.Call, made: Made, env: Env) -> Made:
+        """sorted(row), by a key, or in the opposite order: equal elements stay in order in each."""
+        words = {word.arg: word.value for word in node.keywords}
+        key, opposite = words.get("key"), words.get("reverse", ast.Constant(False))
+        if not isinstance(opposite, ast.Constant):
+            self.refuse(opposite, "reverse is a constant here")
+        turned = self.reversed(node, made) if opposite.value else made
+        if key is None:
+            found = self.sorted(node, turned)
+        else:
+            x = self.fresh("x")
+            by = self.applied(key, [Made(name(x), element_of(made))], env)
+            if by.kind not in (INT, FLOAT):
+                self.refuse(key, f"elements are sorted by a number, and this gives {shown(by.kind)}")
+            exp = call("sort_by", syntax.Lambda(syntax.NamePattern(x), by.exp), turned.exp, span=self.span(node))
+            found = Made(exp, made.kind)
+        return self.reversed(node, found) if opposite.value else found
+
+    def extreme_by(self, node: ast.Call, how: str, made: Made, env: Env) -> Made:
+        """max(row, key=f): the first element of which f gives the greatest number."""
+        v = self.fresh("v")
+        held = Made(name(v), made.kind)
+        keys = self.each(held, lambda x: self.applied(node.keywords[0].value, [x], env))
+        if element_of(keys) not in (INT, FLOAT):
+            self.refuse(node.keywords[0].value, f"a key gives a number, and this gives {shown(element_of(keys))}")
+        at = reduced_by_name(f"arg{how}", keys, self.fresh)
+        found = of_some(how, name(v), syntax.Index(name(v), at.exp), self.span(node))
+        return Made(let([v], made.exp, found), element_of(made))
+
     def method(self, node: ast.Call, function: ast.Attribute, env: Env) -> Made:
         """A method of a sequence, which has the name that it has of arrays."""
         made, how, given = self.value(function.value, env), function.attr, node.args
@@ -300,6 +335,8 @@ class Sequences(Iterations):
                 self.refuse(function, f"this is called with {len(given)} arguments")
             return self.value(function.body, {**env, **dict(zip(names, given))})
         found = static(self.function, function)
+        if isinstance(found, BuiltinFunctionType | type | np.ufunc):
+            return self.builtin(ast.copy_location(ast.Call(function, [], []), function), found, given)
         if not isinstance(found, Seen):
             self.refuse(function, "a lambda, or a function from outside, is due here")
         made = self.function_of(found, given, function)
