@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from nessie.arrays import nodes, operations, running
+from nessie.arrays import devices, nodes, operations, running
 from nessie.arrays.bodies.expressions import Window
 from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import Kind, has_single, joined, shown
@@ -29,6 +29,7 @@ def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
     for node in of:
         own = shape[len(shape) - len(node.shape):]
         if any([a is not None and b is not None and a != b for a, b in zip(own, node.shape)]):
+            devices.device_of(nodes.in_order(of))           # what is wrong with these is told first
             told = " and ".join([nodes.shown_shape(one.shape) for one in of])
             raise NessieError(f"{what} takes arrays of one shape, and these are of {told}")
         shape = (*shape[:len(shape) - len(own)], *[b if a is None else a for a, b in zip(own, node.shape)])

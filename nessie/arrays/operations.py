@@ -192,7 +192,9 @@ def offsets_of(given: Any, rank: int, *place: tuple[Span, str]) -> list[Offset]:
     if not isinstance(given, Iterable):
         raise NessieError(f"the offsets of a stencil are a list, not {given!r}", *place)
     found = [ints("an offset", one, *place) for one in given]
-    if not found or any([len(offset) != rank for offset in found]):
+    if not found:
+        raise NessieError("a stencil has one offset at least", *place, hint="[0] is that of the element itself")
+    if any([len(offset) != rank for offset in found]):
         raise NessieError(f"the offsets of this stencil are of {rank} dimension{'s' * (rank != 1)}, as its array is",
                           *place, hint="[-1, 0, 1] of one dimension, [(0, -1), (0, 1)] of two")
     return list(dict.fromkeys(found))

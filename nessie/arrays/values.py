@@ -1,7 +1,7 @@
 """What comes into expressions of arrays, and what comes out."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,11 +100,28 @@ def as_array(value: Any) -> Array:
     if outside.beyond_64_bits(array):
         raise NessieError(outside.BEYOND, hint=outside.FLOAT_HOLDS_IT)
     if array.dtype.kind == "O":
-        if isinstance(value, int) or (isinstance(value, list | tuple) and any([isinstance(v, int) for v in value])):
-            raise NessieError("an int has 64 bits here: it is less than 2^63")
-        raise NessieError(f"{describe(value)} holds Python objects; an array holds numbers, truth values or records",
-                          hint="nessie.nest(rows) takes rows of any lengths")
+        raise of_objects(value, array)
     return array
+
+
+def of_objects(value: Any, array: Array) -> NessieError:
+    """Return the error of Python objects: what they are, and what is given instead of them."""
+    held = [one for one in array.flat if not isinstance(one, bool | int | float | np.generic)]
+    if not held:
+        return NessieError("an int has 64 bits here: it is less than 2^63", hint=outside.FLOAT_HOLDS_IT)
+    if array.ndim and held[0] is None:
+        return NessieError("None is no number: an array has a value at each place",
+                           hint="math.nan stands for a missing float")
+    if array.ndim == 0 and isinstance(value, dict):
+        return NessieError("a dict has no order of its elements by number", hint="list(d.values()) has its values")
+    if is_sparse(value):
+        return NessieError("a sparse matrix has no elements at most of its places",
+                           hint="x.toarray() has zeros there; nessie.nest(x) has the columns and values of each row")
+    if array.ndim == 0 and isinstance(value, Iterable):
+        return NessieError(f"{describe(value)} has no elements at places", hint="list(x) has them in order")
+    return NessieError(f"{describe(value) if array.ndim == 0 else describe(held[0])} cannot be in an array: it holds "
+                       "numbers, truth values or records",
+                       hint="nessie.nest(rows) takes rows of any lengths" if isinstance(held[0], list | tuple) else "")
 
 
 def kind_of_dtype(array: Array) -> Kind:

@@ -310,6 +310,21 @@ def test_sections_flatten_rows(target: str) -> None:
     assert all_elements([[1, 2], [3, 4]]).tolist() == [1, 2, 3, 4] and all_elements([1, 2]).tolist() == [1, 2]
 
 
+async def later(x):
+    return x
+
+
+def appends(x):
+    found = [x]
+    found.append(x)
+    return x
+
+
+def opens(x):
+    open("f")           # noqa: SIM115
+    return x
+
+
 # Arrays ---------------------------------------------------------------------------------------------
 
 
@@ -325,6 +340,21 @@ def test_masks_of_one_element_are_masks() -> None:
 @pytest.mark.parametrize(("wrong", "said"), [
     (lambda a: a * 1j, "a value of the class complex cannot be in an array"),
     (lambda a: nessie.array(1j), "a value of the class complex cannot be in an array"),
+    (lambda a: nessie.array([1, None]), "None is no number(.|\n)*math.nan"),
+    (lambda a: nessie.nest([[1, None]]), "None is no number"),
+    (lambda a: nessie.array(None), "a value of the class NoneType cannot be in an array"),
+    (lambda a: nessie.array({1, 2}), r"a value of the class set has no elements at places(.|\n)*list\(x\)"),
+    (lambda a: nessie.array(x for x in [1]), "a value of the class generator has no elements at places"),
+    (lambda a: nessie.array({1: 2}), r"list\(d.values\(\)\)"),
+    (lambda a: nessie.array([10 ** 30]), "an int has 64 bits here"),
+    (lambda a: a.stencil([], 0, lambda v: v[0]), "a stencil has one offset at least"),
+    (lambda a: nessie.array([1], device="cudasim") + a, "some lie on cudasim, others on cpu"),
+    (lambda a: a.map(later), "a body is computed at once, and later is an async function"),
+    (lambda a: a.map(Point(1.0, 2.0).scaled), "not scaled, a method that holds its object"),
+    (lambda a: a.map(appends), r"the value of found.append\(...\) is taken by nobody"),
+    (lambda a: a.map(opens), "open cannot be in a body"),
+    (lambda a: a.map(lambda x: pow(x, 2, 3)), r"with 3 arguments(.|\n)*x \*\* y % m"),
+    (lambda a: a.map(lambda x: EIHGT + x), "EIHGT is not defined here(.|\n)*is EIGHT meant?"),     # noqa: F821
     (lambda a: nessie.evaluate(a, 3), "evaluate takes arrays, and this is a value of the class int"),
     (lambda a: a.evaluate(float=33), "float is 32 or 64, not 33"),
     (lambda a: nessie.evaluate(a, float=33), "float is 32 or 64, not 33")])

@@ -7,6 +7,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial, reduce
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -41,6 +42,8 @@ TAKES_OTHERS = dict.fromkeys((builtins.float, builtins.int, builtins.bool, built
 TAKES_WORDS = {**dict.fromkeys((builtins.min, builtins.max), ("default", "key")), builtins.enumerate: ("start",),
                builtins.sorted: ("key", "reverse")}
 INSTEAD_OF_WORDS = {"start": "start + sum(row) adds to it"}
+WITH_FEWER = {builtins.pow: "x ** y % m computes it, where x ** y has 64 bits",
+              builtins.round: "round(100 * x) / 100 has two digits behind the point"}
 OF_THE_WORLD = dict.fromkeys((builtins.print, builtins.open, builtins.input, builtins.exec, builtins.eval), True)
 FLOATS = {sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")}
 GREATEST = (builtins.max, np.max)
@@ -234,6 +237,9 @@ class Expressions:
 
     def undefined(self, node: ast.AST, text: str) -> NoReturn:
         hint = "of what is assigned in one branch only, nothing is known behind it" if text in self.assigned else ""
+        names = [*self.function.parameters, *self.assigned, *self.function.function.__globals__]
+        near = get_close_matches(text, names, 1)
+        hint = hint or (f"is {near[0]} meant?" if near else "")
         self.refuse(node, f"{text} is not defined here", hint=hint)
 
     @property
@@ -539,7 +545,8 @@ class Expressions:
                 return self.conditional(node, self.true(test, node), a, b)
         if looked_up(TAKES_OTHERS, function, False):
             told = f"with {len(given)} argument{'s' * (len(given) != 1)}"
-            self.refuse(node, f"{function.__name__} cannot be called in a body {told}")
+            self.refuse(node, f"{function.__name__} cannot be called in a body {told}",
+                        hint=looked_up(WITH_FEWER, function, ""))
         self.refuse(node, f"{ast.unparse(node.func)[:40]} cannot be called in a body",
                     hint="write it in Python, or use functions of numbers of Python, math and NumPy that bodies have")
 

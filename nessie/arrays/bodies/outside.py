@@ -9,7 +9,7 @@ import ast
 import builtins
 import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
-from inspect import getattr_static
+from inspect import getattr_static, isasyncgenfunction, iscoroutinefunction
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, get_type_hints
 
@@ -108,6 +108,9 @@ class Seen:
 def see(function: Any, count: int | None = None) -> Seen:
     """Return the function with what it sees; raise NessieError for what is no Python function. `count`: how many
     arguments it is called with, if that is known; the others have their defaults."""
+    if iscoroutinefunction(function) or isasyncgenfunction(function):
+        raise NessieError(f"a body is computed at once, and {function.__name__} is an async function",
+                          hint="def instead of async def")
     if not isinstance(function, FunctionType):
         raise NessieError(f"a body is a Python function, not {describe(function)}", hint=instead_of(function))
     found = Seen(function, count)
@@ -121,6 +124,8 @@ def instead_of(function: Any) -> str:
     """Return what users write instead of a function that has no text."""
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "f")
     called = name if module in ("", "builtins") else f"{SHORT.get(module, module)}.{name}"
+    if isinstance(function, MethodType):
+        return f"lambda x: ... with what {name} computes; values of the object are taken from outside by names"
     if known.row_of(function, [INT]) is not None:
         parameters = ", ".join("xyz"[:known.count_of(function)])
         return f"lambda {parameters}: {called}({parameters}) calls it"
@@ -172,6 +177,8 @@ def of_numbers(value: Any) -> Any:
 
 def describe(value: Any) -> str:
     name = getattr(value, "__name__", None)
+    if isinstance(value, MethodType):
+        return f"{name}, a method that holds its object"
     if callable(value) and name:
         return f"{name}, which is written in C"
     return f"a value of the class {type(value).__name__}"

@@ -9,9 +9,10 @@ import ast
 from collections.abc import Sequence
 from functools import partial
 
-from nessie.arrays.bodies.expressions import Env, attempts
+from nessie.arrays.bodies.expressions import OF_THE_WORLD, Env, attempts
 from nessie.arrays.bodies.kinds import BOOL, Ends, Items, Kind
 from nessie.arrays.bodies.loops import After, Loop, Loops, gathered, leaves, name_in, set_in, spread
+from nessie.arrays.bodies.outside import looked_up, static
 from nessie.arrays.bodies.trees import Made, become, let, name, together
 from nessie.syntax import nodes as syntax
 
@@ -71,10 +72,13 @@ class Statements(Loops):
 
     def refusal(self, statement: ast.stmt) -> str:
         match statement:
-            case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
-                return "print cannot be in a body: elements are computed in any order"
             case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
                 return "yield cannot be in a body"
+            case ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute() as called)):
+                what = static(self.function, called)
+                if looked_up(OF_THE_WORLD, what, False):
+                    return f"{ast.unparse(called)} cannot be in a body: elements are computed in any order"
+                return f"the value of {ast.unparse(called)}(...) is taken by nobody; a call changes nothing in a body"
             case ast.Expr():
                 return "an expression whose value nobody takes does nothing in a body"
             case ast.AugAssign(target=ast.Name(id=changed)):
