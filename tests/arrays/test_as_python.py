@@ -192,6 +192,10 @@ def held_by_rows(row):
     return 3 in row, 4.0 not in row, len(row) in row
 
 
+def places_in_rows(row):
+    return row.count(2), row.count(2.5), row.index(2) if 2 in row else -1, (7, len(row), 1).index(1), [1, 1].count(1)
+
+
 def sorted_in_any_order(row):
     return (sorted(row, reverse=True), sorted(row, key=lambda x: abs(x - 3)), sorted(row, key=lambda x: x % 2),
             sorted(row, key=lambda x: x % 2, reverse=True), sorted(row, key=abs))
@@ -204,7 +208,7 @@ def extremes_by_a_key(row):
 
 
 OF_ROWS: list[Callable[..., Any]] = [
-    held_by_rows, sorted_in_any_order, extremes_by_a_key,
+    held_by_rows, places_in_rows, sorted_in_any_order, extremes_by_a_key,
     numbered_from_one, numbered_from_the_length, differences, the_shortest_of_three, pairs_of_the_shorter]
 
 
@@ -261,6 +265,12 @@ def test_a_loop_without_a_way_out_never_ends() -> None:
 def test_what_bodies_of_records_refuse(wrong: Any, said: str) -> None:
     with pytest.raises(nessie.NessieError, match=said) as failed:
         nessie.array(NUMBERS).map(wrong)
+    assert failed.value.span is not None
+
+
+def test_what_no_row_has_has_no_place() -> None:
+    with pytest.raises(nessie.NessieError, match=r"no element of the row(.|\n)*element 1") as failed:
+        nessie.nest([[1, 2], [1]]).map(lambda row: row.index(2)).evaluate()
     assert failed.value.span is not None
 
 

@@ -39,8 +39,9 @@ HAS_SOME = {(ast.Gt, 0): True, (ast.GtE, 1): True, (ast.NotEq, 0): True, (ast.Eq
 TAKES_OTHERS = dict.fromkeys((builtins.float, builtins.int, builtins.bool, builtins.round, builtins.pow, builtins.min,
                               builtins.max, builtins.divmod, builtins.sum, builtins.sorted, builtins.len, math.log,
                               np.invert, np.where, np.float64, np.int64, np.bool_), True)
-TAKES_WORDS = {**dict.fromkeys((builtins.min, builtins.max), ("default", "key")), builtins.enumerate: ("start",),
-               builtins.sorted: ("key", "reverse")}
+TAKES_WORDS: dict[Any, tuple[str, ...]] = {
+    builtins.min: ("default", "key"), builtins.max: ("default", "key"), builtins.enumerate: ("start",),
+    builtins.sorted: ("key", "reverse")}
 INSTEAD_OF_WORDS = {"start": "start + sum(row) adds to it"}
 WITH_FEWER = {builtins.pow: "x ** y % m computes it, where x ** y has 64 bits",
               builtins.round: "round(100 * x) / 100 has two digits behind the point"}
@@ -380,7 +381,7 @@ class Expressions:
                                                  chain(number + 1, here), syntax.Bool(False)))
         return Made(chain(0, terms[0]), BOOL)
 
-    def compared(self, node: ast.Compare, op: ast.cmpop, a: Made, b: Made) -> syntax.Exp:
+    def compared(self, node: ast.expr, op: ast.cmpop, a: Made, b: Made) -> syntax.Exp:
         if isinstance(op, ast.In):
             return self.held_by(node, a, b)
         if isinstance(op, ast.NotIn):
@@ -398,21 +399,22 @@ class Expressions:
 
     def held_by(self, node: ast.Compare, made: Made, of: Made) -> syntax.Exp:
         """x in row, or in a tuple."""
-        x = Made(name(self.fresh("x")), made.kind)
-        y = self.fresh("y")
+        x, y = self.fresh("x"), self.fresh("y")
+        wanted = Made(name(x), made.kind)
         match of.kind:
             case Items(items):
                 names = [self.fresh("item") for _ in items]
                 found: syntax.Exp = syntax.Bool(False)
                 for n, kind in reversed(list(zip(names, items))):
-                    found = syntax.If(self.compared(node, ast.Eq(), x, Made(name(n), kind)), syntax.Bool(True), found)
+                    same = self.compared(node, ast.Eq(), wanted, Made(name(n), kind))
+                    found = syntax.If(same, syntax.Bool(True), found)
                 found = let(names, of.exp, found)
             case Rows(element):
-                test = self.compared(node, ast.Eq(), x, Made(name(y), element))
+                test = self.compared(node, ast.Eq(), wanted, Made(name(y), element))
                 found = call("any", syntax.Each(test, (syntax.Generator(syntax.NamePattern(y), of.exp),), None))
             case _:
                 self.refuse(node, f"a row or a tuple holds elements, and this is {shown(of.kind)}")
-        return let([x.exp.name], made.exp, found)           # type: ignore[attr-defined]
+        return let([x], made.exp, found)
 
     def arithmetic(self, node: ast.expr, op: ast.operator, left: Made, right: Made) -> Made:
         if left.kind == right.kind == BOOL and type(op) in OF_BITS:
@@ -498,8 +500,8 @@ class Expressions:
                 self.refuse(node, f"{ast.unparse(node.func)} takes ints")
             return self.call_of_body(node, instead, env)
         match node.args:
-            case [ast.Constant(str() as word)] if function is builtins.float and word.lower() in FLOATS:
-                return Made(number_of(float(word)), FLOAT)
+            case [ast.Constant(str() as text)] if function is builtins.float and text.lower() in FLOATS:
+                return Made(number_of(float(text)), FLOAT)
         if function is dataclasses.replace and len(node.args) == 1:
             return self.replaced(node, node.args[0], env)
         if isinstance(function, type) and (record := outside.record_of(function)):

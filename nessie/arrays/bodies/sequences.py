@@ -21,7 +21,7 @@ from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, na
 from nessie.syntax import nodes as syntax
 
 MOST_WRITTEN = 64           # items of a list that is written, if it is repeated by a constant
-METHODS = (*REDUCTIONS, "map", "select", "reduce", "zip", "sort", "prefix_sum")
+METHODS = ("count", "index", *REDUCTIONS, "map", "select", "reduce", "zip", "sort", "prefix_sum")
 
 
 class Sequences(Iterations):
@@ -120,8 +120,8 @@ class Sequences(Iterations):
         kind = joined(v.kind, w.kind)
         if kind is None:
             self.refuse(node, f"one list is {shown(v.kind)}, the other {shown(w.kind)}")
-        exps = [become(one, kind, self.fresh) for one in (v, w)]
-        return Made(binary("++", *exps, self.span(node)), kind, v.some or w.some)
+        first, second = [become(one, kind, self.fresh) for one in (v, w)]
+        return Made(binary("++", first, second, self.span(node)), kind, v.some or w.some)
 
     def repeated_list(self, node: ast.expr, made: Made, times: Made) -> Made:
         """[x] * n; by a small constant, a list that is written."""
@@ -292,6 +292,9 @@ class Sequences(Iterations):
                 self.call_of_method(node, function, made.kind, env)
         if node.keywords:
             self.refuse(node, f"{how} takes its arguments in order here")
+        if how in ("count", "index") and len(given) == 1 and isinstance(made.kind, Rows | Items):
+            row = self.written(function.value, made) if isinstance(made.kind, Items) else made
+            return self.found(node, how, row, self.value(given[0], env))
         if not isinstance(made.kind, Rows) or how not in METHODS:
             self.refuse(function, f"{shown(made.kind)} has no method {how}",
                         hint=f"sequences have {', '.join(METHODS)}" if isinstance(made.kind, Rows) else "")
@@ -319,6 +322,18 @@ class Sequences(Iterations):
             return self.reduced_by(node, made, given[0], self.value(given[1], env), env)
         self.refuse(node, f"{how} takes other arguments",
                     hint="map(f), select(f), reduce(f, identity), zip(other); sum() and the like take none")
+
+    def found(self, node: ast.Call, how: str, made: Made, wanted: Made) -> Made:
+        """row.count(x), or row.index(x): how many elements equal x, or where the first of them is."""
+        v, x, y, i, at = [self.fresh(hint) for hint in ("v", "x", "y", "i", "at")]
+        same = self.compared(node, ast.Eq(), Made(name(y), element_of(made)), Made(name(x), wanted.kind))
+        places = syntax.Each(name(i), (syntax.Generator(syntax.NamePattern(y), name(v)), syntax.Generator(
+            syntax.NamePattern(i), syntax.Range(number(0), syntax.Unary("#", name(v)), None))), same)
+        some = binary(">", syntax.Unary("#", name(at)), number(0))
+        first = call("_check", some, syntax.String("This is no element of the row."), syntax.Index(name(at), number(0)),
+                     span=self.span(node))
+        taken = syntax.Unary("#", name(at)) if how == "count" else first
+        return Made(let([v], made.exp, let([x], wanted.exp, let([at], places, taken))), INT)
 
     def reduced_by(self, node: ast.Call, made: Made, function: ast.expr, identity: Made, env: Env) -> Made:
         kind = joined(element_of(made), identity.kind)
