@@ -170,7 +170,7 @@ REFUSED: dict[str, Any] = {
     "items of two kinds by a computed index": lambda: A.zip(A > 1).map(lambda p: p[p[0]]),
     "bits of a float": lambda: F.map(lambda x: x & 1),
     "a matrix product": lambda: A.map(lambda x: x @ x),
-    "an assignment in an expression": lambda: A.map(lambda x: (y := x) + 1),
+    "an assignment in an expression": lambda: A.map(lambda x: x > 1 and (y := x) > 2),
     "a function of C as a body": lambda: A.map(abs),
     "a function of C of two": lambda: A.combine(A, np.hypot),
     "an operator as a body": lambda: A.map(operator.neg),

@@ -183,7 +183,24 @@ def close_numbers(x):
             math.isclose(x, math.inf), float(np.clip(x, 2, 4.5)))
 
 
+def assigned_in_expressions(x):
+    if (n := x * 2) > 4 and n < 9:
+        return n, (k := n + 1) + k
+    total = (m := x + n) * (p := m + 1) + p
+    return total, m
+
+
+def assigned_in_a_loop(x):
+    total = 0
+    for i in range(x):
+        if (square := i * i) % 2:
+            continue
+        total += square + (last := i)
+    return total, last
+
+
 OF_NUMBERS: list[Callable[..., Any]] = [
+    assigned_in_expressions, assigned_in_a_loop, lambda x: (y := x + 1) * y, lambda x: (y := (z := x) + z) * y,
     floats_by_their_names, held_by_tuples, functions_of_ints, close_numbers,
     records_within_records, records_with_other_values, methods_of_records, shapes_from_outside,
     parts_of_lists, repeated_lists, lists_behind_lists,
@@ -239,6 +256,20 @@ def test_bodies_of_rows(target: str) -> None:
 def test_what_bodies_of_rows_refuse(wrong: Any, said: str) -> None:
     with pytest.raises(nessie.NessieError, match=said) as failed:
         nessie.nest(ROWS).map(wrong)
+    assert failed.value.span is not None
+
+
+def reads_the_name_before(x):
+    x += (x := 3)
+    return x
+
+
+@pytest.mark.parametrize("wrong", [
+    reads_the_name_before, lambda x: x + (x := 3), lambda x: x > 1 and (y := x) > 2 > y,
+    lambda x: [y for z in [x] if (y := z) > 1]])
+def test_assignments_in_expressions_that_are_refused(wrong: Any) -> None:
+    with pytest.raises(nessie.NessieError, match=":= stands only where it is surely computed") as failed:
+        nessie.array(NUMBERS).map(wrong)
     assert failed.value.span is not None
 
 

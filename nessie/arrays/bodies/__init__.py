@@ -12,6 +12,7 @@
     reductions      reductions and scans, by a name or by a function
     sequences       what is done with sequences: elements, sums, methods
     loops           loops
+    named           assignments within expressions, as statements before them
     statements      assignments, branches
     functions       a Python function at kinds, as functions of NESL
 """

@@ -177,7 +177,8 @@ class Expressions:
             case ast.ListComp() | ast.GeneratorExp():
                 return self.comprehension(node, env)
             case ast.NamedExpr():
-                self.refuse(node, ":= assigns within an expression; a body assigns in a statement of its own")
+                self.refuse(node, ":= stands only where it is surely computed, once: not in a branch of a conditional, "
+                                  "a while loop's test or a comprehension", hint="a statement of its own assigns there")
             case ast.Lambda():
                 self.refuse(node, "a lambda is given to map, reduce or select of a sequence, and to nothing else here")
         self.refuse(node, f"{self.shown(node)} cannot be in a body", hint=CANNOT)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from nessie.arrays.bodies.expressions import OF_THE_WORLD, Env, attempts
 from nessie.arrays.bodies.kinds import BOOL, Ends, Items, Kind
 from nessie.arrays.bodies.loops import After, Loop, Loops, gathered, leaves, name_in, set_in, spread
+from nessie.arrays.bodies.named import with_statements
 from nessie.arrays.bodies.outside import looked_up, static
 from nessie.arrays.bodies.trees import Made, become, let, name, together
 from nessie.syntax import nodes as syntax
@@ -24,7 +25,9 @@ class Statements(Loops):
         """What the function returns."""
         tree = self.function.written.tree
         if isinstance(tree, ast.Lambda):
-            return self.value(tree.body, env)
+            returned = with_statements(returning(tree.body))
+            return self.value(tree.body, env) if len(returned) == 1 else \
+                self.statements(returned, env, self.without_return, None)
         statements = tree.body[1:] if is_docstring(tree.body[0]) else tree.body
         return self.statements(statements, env, self.without_return, None)
 
@@ -36,6 +39,8 @@ class Statements(Loops):
         if not statements:
             return after(env)
         first, rest = statements[0], statements[1:]
+        if len(apart := with_statements(first)) > 1:
+            first, rest = apart[0], [*apart[1:], *rest]
 
         def then(env: Env) -> Made:
             return self.statements(rest, env, after, loop)
@@ -140,6 +145,12 @@ class Statements(Loops):
 
     def look_at(self, node: ast.If, kinds: Sequence[Kind]) -> None:
         """Look at the kinds of what a branch has set."""
+
+
+@lru_cache(maxsize=1000)
+def returning(value: ast.expr) -> ast.Return:
+    """Return the statement that a lambda is, the same one each time."""
+    return ast.copy_location(ast.Return(value), value)
 
 
 def is_docstring(statement: ast.stmt) -> bool:
