@@ -398,7 +398,7 @@ class Expressions:
         kind = INT if kind == BOOL else kind
         return binary(COMPARISONS[type(op)], become(a, kind, self.fresh), become(b, kind, self.fresh), self.span(node))
 
-    def held_by(self, node: ast.Compare, made: Made, of: Made) -> syntax.Exp:
+    def held_by(self, node: ast.expr, made: Made, of: Made) -> syntax.Exp:
         """x in row, or in a tuple."""
         x, y = self.fresh("x"), self.fresh("y")
         wanted = Made(name(x), made.kind)
