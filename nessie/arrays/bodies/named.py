@@ -54,7 +54,7 @@ def is_read_before(exp: ast.expr, node: ast.NamedExpr) -> bool:
     """Does the expression read or set the name in another place before, or within, the assignment?"""
     end = node.end_lineno, node.end_col_offset
     return any([isinstance(part, ast.Name) and part.id == node.target.id and part is not node.target
-                and (part.lineno, part.col_offset) < end for part in ast.walk(exp)])       # type: ignore[operator]
+                and (part.lineno, part.col_offset) < end for part in ast.walk(exp)])
 
 
 def without(exp: ast.expr, moved: list[ast.NamedExpr]) -> ast.expr:
