@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nessie.api.values.device import DeviceArray, has_interface
+from nessie.api.values.graphs import is_sparse
 from nessie.api.values.sequences import Nested, Tuples, on_host
 from nessie.arrays import nodes, others
 from nessie.arrays.bodies import outside
@@ -41,7 +42,7 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
             return nodes.leaf((len(value),), kind_of_column(value), value, HOST)
         case [first, *_] if (names := outside.names_of(type(first))) and not outside.names_of(type(value)):
             return leaf(of_records(value, type(first), names), copy)
-    if (ours := others.taken(value)) is not value:
+    if not is_sparse(value) and (ours := others.taken(value)) is not value:
         return leaf(ours, copy)
     array = as_array(value)
     if array.ndim == 0 and array.dtype.kind not in KINDS:

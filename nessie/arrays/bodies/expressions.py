@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -503,7 +502,7 @@ class Expressions:
         match node.args:
             case [ast.Constant(str() as text)] if function is builtins.float and text.lower() in FLOATS:
                 return Made(number_of(float(text)), FLOAT)
-        if function is dataclasses.replace and len(node.args) == 1:
+        if function is replace and len(node.args) == 1:
             return self.replaced(node, node.args[0], env)
         if isinstance(function, type) and (record := outside.record_of(function)):
             return self.record(node, record, env)

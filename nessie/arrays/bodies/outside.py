@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from inspect import getattr_static, isasyncgenfunction, iscoroutinefunction
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, get_type_hints
@@ -192,7 +192,7 @@ def contents(cell: Any) -> Any:
 
 
 def seen(value: Any, known: dict[Any, Seen]) -> Any:
-    if isinstance(value, MethodType) or not isinstance(value, FunctionType) or value is dataclasses.replace:
+    if isinstance(value, MethodType) or not isinstance(value, FunctionType) or value is replace:
         return value
     if value in known:
         return known[value]
