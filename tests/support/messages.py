@@ -144,8 +144,8 @@ NO_EXAMPLES = {
     **dict.fromkeys((f"nessie/arrays/{name}.py" for name in (
         "array", "axes", "checks", "devices", "operations", "others", "protocols", "recorded", "values",
         "bodies/expressions", "bodies/functions", "bodies/iterations", "bodies/loops", "bodies/outside",
-        "bodies/sequences", "bodies/source", "bodies/statements", "sections/axes", "sections/calls", "sections/grids", "sections/methods",
-        "sections/unions")), ARRAYS),
+        "bodies/sequences", "bodies/source", "bodies/statements", "sections/axes", "sections/calls", "sections/grids",
+        "sections/methods", "sections/unions")), ARRAYS),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/session/profile.py", "nessie/session/variables.py", "nessie/session/with_values.py"),
                     COUNTING),
