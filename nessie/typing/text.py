@@ -41,7 +41,7 @@ def show_expression(exp: typed.Exp) -> str:
 def definition_doc(definition: typed.Definition) -> Doc:
     match definition:
         case typed.Function(name, variables, parameter, result, body, text):
-            head = (f"function {named(name)}{show_variables(variables)} (", pattern_doc(parameter), ") : ",
+            head = (f"function {named(name)}{show_variables(variables)} (", Nest(pattern_doc(parameter)), ") : ",
                     show_type(result), f" {show_string(text)}" if text is not None else "", " =")
             return (head, Nest((HARD, Group(doc(body, scope(parameter, frozenset()))))))
         case typed.Datatype(name, variables, content):
