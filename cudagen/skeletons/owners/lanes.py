@@ -51,7 +51,8 @@ class Lanes:
             self.flags = code.fresh("gives_up")
             code.statements += team.first([loops.Store(self.flags, self.flag(integer(at)), integer(0))
                                            for at in range(FLAGS)])
-            self.meet()
+            if not needs.meetings:              # else they meet behind the copies of each row, before they check
+                self.meet()
 
     # Giving up ------------------------------------------------------------------------------
 

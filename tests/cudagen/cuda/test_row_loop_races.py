@@ -26,8 +26,9 @@ FUNCTIONS = {
     "neighbours": "if k == 0 then xs else F({x + xs[#xs - 1 - i] : x in xs; i in [0:#xs]}, k - 1)",
     "sums": "let s = sum(xs) in if k == 0 or s == 7 then xs else F({x + rem(s, 5) : x in xs}, k - 1)",
     "scans": "if k == 0 then xs else F({x + rem(y, 9) : x in xs; y in plus_scan(xs)}, k - 1)",
-    "elements": "if k == 0 or #xs == 0 then xs else F({x + xs[0] : x in xs}, if xs[#xs - 1] == 99 then 0 else k - 1)",
-    "checks": "if k == 0 then xs else F({xs[#xs - 1 - i] + 60 / x : x in xs; i in [0:#xs]}, k - 1)",
+    "elements": "if k == 0 or #xs == 0 then xs "
+                "else F({x + xs[0] : x in xs}, if 60 / rem(xs[#xs - 1], 2) == 99 then 0 else k - 1)",
+    "checks": "if k == 0 then xs else F({xs[#xs - 1 - i] + 60 / (x - 4) : x in xs; i in [0:#xs]}, k - 1)",
     "alone": "if k == 0 then xs else F({60 / (x - 4) : x in xs}, k - 1)",
     "scalars": "let s = 60 / rem((if #xs > 0 then xs[#xs - 1] else 1), 2) "
                "in if k < 1 then xs else F({x + rem(s, 7) : x in xs}, k - 2)",
