@@ -115,9 +115,9 @@ def product(x: Any, y: Any) -> arrays.Array:
         return product(transposed(b, [1, 0]), a)
     vector, columns = b, transposed(b, [1, 0]) if b.ndim == 2 else b
     if b.ndim == 1:
-        found = of_rows(a, lambda row: sum(x * y for x, y in zip(row, vector)))
+        found = of_rows(a, lambda row: sum(x * y for x, y in zip(row, vector, strict=True)))
     else:
-        multiplied = of_rows(a, lambda row: [sum(x * y for x, y in zip(row, column)) for column in columns])
+        multiplied = of_rows(a, lambda row: [sum(x * y for x, y in zip(row, column, strict=True)) for column in columns])
         found = grid(multiplied, [a.shape[0], b.shape[1]])
     return found.map(lambda x: x > 0) if both_bool(a, b) else found
 

@@ -74,7 +74,7 @@ class Iterations(Expressions):
         """The sequences that an iteration goes through, as far as the shortest goes, and what binds their names around
         an expression."""
         sources = self.sources(node, env)
-        if len(sources) == 1 or self.iterates(node, env) is builtins.enumerate:
+        if len(sources) == 1 or self.iterates(node, env) is builtins.enumerate or is_strict(node):
             return sources, lambda exp: exp
         held, n = [self.fresh("v") for _ in sources], self.fresh("n")
 
@@ -99,7 +99,7 @@ class Iterations(Expressions):
             if function is builtins.enumerate:
                 return self.enumerated(node, env)
             if function is builtins.zip:
-                if node.keywords or not node.args:
+                if not node.args or (node.keywords and not is_strict(node)):
                     self.refuse(node, "zip takes sequences, and nothing else here")
                 found = [self.sequence(argument, env) for argument in node.args]
                 return [(made.exp, element_of(made)) for made in found]
@@ -154,6 +154,13 @@ class Iterations(Expressions):
 
     def reversed(self, node: ast.expr, made: Made) -> Made:
         return Made(call("reverse", made.exp, span=self.span(node)), made.kind)
+
+
+def is_strict(node: ast.expr) -> bool:
+    """Is it zip(v, w, strict=True), which refuses sequences of different lengths?"""
+    words = node.keywords if isinstance(node, ast.Call) else []
+    return [word.arg for word in words] == ["strict"] and isinstance(words[0].value, ast.Constant) and \
+        bool(words[0].value.value)
 
 
 def least(lengths: Sequence[syntax.Exp]) -> syntax.Exp:
