@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import field
 
 from nessie.arrays.bodies.expressions import Env, Unset, Unsure, Value, Window
-from nessie.arrays.bodies.iterations import constant_int, least
+from nessie.arrays.bodies.iterations import constant_int, is_strict, least
 from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, Unknown, shown
 from nessie.arrays.bodies.sequences import Sequences
 from nessie.arrays.bodies.source import names_set
@@ -96,6 +96,8 @@ class Loops(Sequences):
                 items = [Made(name(n), kind) for n, kind in zip(names, made.kind.items)]
                 rest = self.unrolled(node, items, env, then, loop)
                 return Made(let(names, made.exp, rest.exp), rest.kind)
+        if is_strict(node.iter):
+            self.refuse(node.iter, "zip is strict in expressions only", hint="a loop stops at the shorter one")
         sources = self.sources(node.iter, env)
         held = [self.fresh("v") for _ in sources]
         i, end = self.fresh("i"), self.fresh("n")
