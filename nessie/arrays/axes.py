@@ -117,7 +117,8 @@ def product(x: Any, y: Any) -> arrays.Array:
     if b.ndim == 1:
         found = of_rows(a, lambda row: sum(x * y for x, y in zip(row, vector, strict=True)))
     else:
-        multiplied = of_rows(a, lambda row: [sum(x * y for x, y in zip(row, column, strict=True)) for column in columns])
+        multiplied = of_rows(a, lambda row: [
+            sum(x * y for x, y in zip(row, column, strict=True)) for column in columns])
         found = grid(multiplied, [a.shape[0], b.shape[1]])
     return found.map(lambda x: x > 0) if both_bool(a, b) else found
 
