@@ -355,6 +355,7 @@ CALLS = {                               # of each example, with some data
     "range_counts": ("{mod(i * 7919, 1000) : i in [0:1000]}", "range_counts(data, {(i, i + 9) : i in [0:1000]})"),
     "search_tree": ("{if i < 500 then 2 * i + 1 else -1 : i in [0:1000]}",
                     "queries({mod(i * 7919, 1000) : i in [0:1000]}, data, data, [0:1000])"),
+    "snowflake": ("4", "koch(triangle(3.0), data)"),
     "sparse_mxv": ("{{(mod(i * j, 1000), 1.5) : j in [0:mod(i, 16)]} : i in [0:1000]}",
                    "sparse_mxv(data, {float(i) : i in [0:1000]})"),
     "spmv": ("differences(1000)", "spmv(data, {float(i) : i in [0:1000]})"),
