@@ -27,7 +27,7 @@ class Ready:
         self.memory, self.seed = target.memory(), target.world.seed
         self.stats = Stats(detailed=detailed)
         if not isinstance(built, ir.Program):
-            self.device, self.limits = target.warm_device(built), target.host_limits(built, self.memory)
+            self.device, self.limits = target.warm_device(built), target.host_limits(built, self.memory, decided=True)
             self.device.stats = self.stats
 
     @property

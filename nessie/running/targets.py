@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie.activity import Activity, depth_of
 from nessie.base.records import dataclass
-from nessie.base.source import Span
+from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
 from nessie.base.system.deep import next_part, run_deep
 from nessie.base.system.free_memory import free_memory
@@ -156,10 +156,17 @@ class Target:
             self.stats.add(built.program, device.stats, on_host.steps)
             self.stats.versions.update(on_host.versions)
 
-    def host_limits(self, built: CpuProgram | GpuProgram, memory: int) -> HostLimits:
+    def host_limits(self, built: CpuProgram | GpuProgram, memory: int, decided: bool = False) -> HostLimits:
+        """The limits of a run, and the versions that it takes. `decided`: the program is compiled for sizes that may
+        have decided what its tuning file names."""
         from nessie.cudagen.host.limits import HostLimits
-        return HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory(),
-                          *self.tuned(built))
+        try:
+            tuned = self.tuned(built)
+        except NessieError:
+            if not decided:
+                raise
+            tuned = {}, {}
+        return HostLimits(self.limits.depth, memory, self.limits.hints, self.held, self.host_memory(), *tuned)
 
     def tuned(self, built: Built, entry: str = "") -> tuple[dict[str, int], dict[str, str]]:
         """Thresholds, and versions that are taken whatever holds. `entry`: what users call the program's entry."""
