@@ -56,4 +56,5 @@ def choice_text(choice: ir.Choose, tunables: Sequence[ir.Tunable]) -> str:
     asked = {name for exp in CONDITIONS.of(choice) for name in scope.free_names(exp)}
     values = [f"{t.name} is {t.value}" for t in tunables if t.name in asked]
     results = ", ".join([result.name for result in choice.results if result.name != "_"])
-    return "; ".join([f"{results}: {', '.join([*cases, f'else {choice.cases[-1].name}'])}", *values])
+    last = f"{'else ' * bool(cases)}{choice.cases[-1].name}"
+    return "; ".join([f"{results}: {', '.join([*cases, last])}", *values])

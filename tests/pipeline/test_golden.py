@@ -17,6 +17,7 @@ from nessie.base.system.deep import run_deep
 from nessie.driver import run_passes
 from nessie.pipeline import PASSES, Job
 from nessie.syntax.parser import parse_type
+from nessie.tuning import file
 
 OTHERS = {"errors": "test_errors", "infer_errors": "test_infer", "repl": "test_repl",
           "explain": "test_explain", "counters": "test_counters"}                           # and who reads them
@@ -30,8 +31,9 @@ def test_golden(path: Path, update_golden: bool) -> None:
     assert header.startswith("# ")
     told = {key: value for line in header.splitlines() for key, _, value in [line.partition(": ")]}
     argument = parse_type(Source("type", told["type"])) if "type" in told else None
+    tuning = file.parse(Source("tuning", told["tuning"])) if "tuning" in told else None
     job = Job(entry=told.get("entry", ""), argument=argument, target=told.get("target", "cpu"),
-              unchecked="unchecked" in told["passes"])
+              unchecked="unchecked" in told["passes"], tuning=tuning)
     actual = run_deep(lambda: run_passes(told["passes"].split(), program, job))
     if update_golden:
         path.write_text(f"{case}==>\n{actual}", "utf-8")
