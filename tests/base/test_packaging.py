@@ -89,3 +89,9 @@ def test_installed_editable(tmp_path: Path) -> None:
 def test_top_level_names_are_not_taken() -> None:
     """A package named schedule or flatten would hide others of that name: all are installed inside nessie."""
     assert all(package.split(".")[0] == "nessie" for package in PACKAGES)
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """pytest imports them by these alone."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
