@@ -29,7 +29,7 @@ ENTRIES = {             # an entry of each example, and its argument's type wher
     "mandelbrot": ("mandelbrot", None), "mxv": ("mxv", "([[float]],[float])"), "norm2": ("norm2", None),
     "pi": ("pi_by", None), "primes": ("primes", None), "quickhull": ("quickhull", None),
     "quicksort": ("quicksort", "[int]"), "range_counts": ("range_counts", None), "search_tree": ("queries", None),
-    "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
+    "snowflake": ("koch", None), "sparse_mxv": ("sparse_mxv", "([[(int,float)]],[float])"), "spmv": ("spmv", None),
     "string_search": ("string_search", "([char],[char])"), "trmv": ("trmv", "([float],[float])"),
     "wordcount": ("wordcount", None),
 }
