@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from nessie.api.values import graphs, numpy_arrays
 from nessie.api.values.awkward_arrays import awkward
 from nessie.api.values.lists import is_foreign
-from nessie.api.values.sequences import Nested, Tuples, a, ends_of
+from nessie.api.values.sequences import Nested, Tuples, a
 from nessie.base.source import NessieError
 
 MISSING = "this has missing values, and an array has none"
@@ -65,10 +64,7 @@ def of_layout(layout: Any) -> Any:
 
 
 def of_table(table: Any) -> Any:
-    if numpy_arrays.lacks(table):
-        raise NessieError(MISSING, hint="x.dropna() leaves them out, x.fillna(0) replaces them")
-    return columns([str(name) for name in table.columns],
-                   [np.asarray(column) for column in numpy_arrays.columns_of(table)])
+    return columns([str(name) for name in table.columns], list(map(of_column, numpy_arrays.columns_of(table))))
 
 
 def of_column(column: Any) -> Any:
@@ -80,18 +76,11 @@ def of_column(column: Any) -> Any:
 def of_matrix(matrix: Any) -> Nested:
     if matrix.ndim != 2:
         raise NessieError("a sparse array of one dimension is no array here", hint="x.toarray() is an array of NumPy's")
-    rows = matrix.tocsr()
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return Nested(rows.indptr, Tuples(rows.indices, rows.data))
+    return graphs.columns_and_elements(graphs.sorted_rows(matrix.tocsr()))
 
 
 def of_graph(graph: Any) -> Nested:
-    numbers = {node: number for number, node in enumerate(graph)}
-    rows = [[numbers[other] for other, found in around.items() for _ in graphs.weights(graph, found)]
-            for _, around in graph.adjacency()]
-    return Nested(ends_of(rows), np.array([*chain.from_iterable(rows)], np.int64))
+    return graphs.neighbours(graphs.edges_of(graph))
 
 
 def columns(names: list[str], parts: list[Any]) -> Any:

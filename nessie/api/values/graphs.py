@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nessie.api.values.arguments import Arguments
 
 WEIGHT = "weight"
+Edges = list[list[tuple[int, Any]]]
 
 
 def is_sparse(value: Any) -> bool:
@@ -37,20 +38,30 @@ def comes_from(value: Any, package: str) -> bool:
 def rows_of_matrix(arguments: Arguments, matrix: Any) -> Nested:
     if matrix.ndim != 2:
         raise arguments.error("a sparse array of one dimension", "x.toarray() is an array of NumPy's")
-    rows = matrix.tocsr()
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
+    given = matrix.tocsr()
+    rows = sorted_rows(given)
+    if rows is not given:
         arguments.note(f"a sparse matrix of {rows.nnz:,} elements whose rows were not sorted, copied")
+    return columns_and_elements(rows)
+
+
+def sorted_rows(rows: Any) -> Any:
+    """The matrix, or a copy, whose rows have each column once, in order."""
+    if rows.has_canonical_format:
+        return rows
+    found = rows.copy()
+    found.sum_duplicates()
+    return found
+
+
+def columns_and_elements(rows: Any) -> Nested:
     return Nested(rows.indptr, Tuples(rows.indices, rows.data))
 
 
 def rows_of_graph(arguments: Arguments, graph: Any, wanted: Type | None) -> Nested:
     """The neighbours of the nodes. `wanted` is the type of a row."""
-    numbers = {node: number for number, node in enumerate(graph)}
+    edges = edges_of(graph)
     weighted = isinstance(wanted, Seq) and isinstance(wanted.element, Pair)
-    edges = [[(numbers[other], weight) for other, found in around.items() for weight in weights(graph, found)]
-             for _, around in graph.adjacency()]
     for node, around in zip(graph, edges):
         for other, weight in around:
             if weighted and weight is None:
@@ -58,14 +69,27 @@ def rows_of_graph(arguments: Arguments, graph: Any, wanted: Type | None) -> Nest
                 raise arguments.error(f"the edge from {node!r} to {to!r} has the weight None",
                                       f"graph.edges[{node!r}, {to!r}]['weight'] = 1 sets it")
     arguments.copies(8 * sum(map(len, edges)))
-    arguments.note(f"a graph of {len(numbers):,} nodes, read edge by edge")
-    ends = ends_of(edges)
-    targets = np.fromiter((target for target, _ in chain.from_iterable(edges)), np.int64, int(ends[-1]))
+    arguments.note(f"a graph of {len(edges):,} nodes, read edge by edge")
+    found = neighbours(edges)
     match wanted:
         case Seq(Pair(_, weight)):
             held = [value for _, value in chain.from_iterable(edges)]
-            return Nested(ends, Tuples(targets, held or np.zeros(0, np.float64 if weight == FLOAT else np.int64)))
-    return Nested(ends, targets)
+            return Nested(found.offsets, Tuples(found.content, held or np.zeros(0, np.float64 if weight == FLOAT
+                                                                                else np.int64)))
+    return found
+
+
+def edges_of(graph: Any) -> Edges:
+    """The edges from each node: the number of the other, and the weight."""
+    numbers = {node: number for number, node in enumerate(graph)}
+    return [[(numbers[other], weight) for other, found in around.items() for weight in weights(graph, found)]
+            for _, around in graph.adjacency()]
+
+
+def neighbours(edges: Edges) -> Nested:
+    """The numbers of the nodes at the other end of each node's edges."""
+    ends = ends_of(edges)
+    return Nested(ends, np.fromiter((target for target, _ in chain.from_iterable(edges)), np.int64, int(ends[-1])))
 
 
 def weights(graph: Any, found: Any) -> list[Any]:
