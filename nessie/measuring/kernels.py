@@ -30,15 +30,20 @@ UNSEEN = ("error", "_seed", "_now", "get_environment_variable")        # effects
 
 
 @dataclass(frozen=True)
-class KernelTimes:
-    """All launches of one kernel in a run. `places`: the user's expressions that it computes. `seconds`: None where the
-    target's times mean nothing. `predicted`, of these launches together: None for what no schedule has priced."""
+class KernelProfile:
+    """The cost of all launches of one kernel in a run. `places`: the user's expressions that it computes. `seconds`:
+    None where the target's times mean nothing."""
     name: str
     places: tuple[Span, ...]
     launches: int
     elements: int
     bytes: int
     seconds: float | None
+
+
+@dataclass(frozen=True)
+class KernelTimes(KernelProfile):
+    """The same beside what was `predicted` of these launches together: None for what no schedule has priced."""
     predicted: Prediction | None
 
     @property

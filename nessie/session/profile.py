@@ -16,7 +16,7 @@ from threading import Timer
 from typing import Any
 
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError, Span, Unsupported
+from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.deadline import deadline
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type, Var
@@ -27,7 +27,7 @@ from nessie.interpreter.meanings_any import size
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_choices import LAST
 from nessie.lambda_cu.running.stats import KernelStats
-from nessie.measuring.kernels import TIMED, places_of
+from nessie.measuring.kernels import TIMED, KernelProfile, places_of
 from nessie.running.targets import Stats
 from nessie.running.world import World
 from nessie.session.calling import Prepared
@@ -38,18 +38,6 @@ from nessie.typing import nodes as typed
 SLOT, NUMBER = 8, 40            # bytes of a list's slot and of a number in the interpreter
 DEEPER = f"where the limit on depth is set, the interpreter goes up to {interpreter.MOST_DEPTH:,} deep"
 PATIENCE = 5.0                  # seconds of counting before the user is told of it
-
-
-@dataclass(frozen=True)
-class KernelProfile:
-    """The cost of all launches of one kernel. `places` are the user's expressions that it computes. `seconds`: None if
-    the target's times mean nothing."""
-    name: str
-    places: tuple[Span, ...]
-    launches: int
-    elements: int
-    bytes: int
-    seconds: float | None
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ import json
 from typing import Any
 
 from nessie.base.source import NessieError
+from nessie.measuring.kernels import KernelProfile
 from nessie.measuring.table import columns, places_text
-from nessie.session.profile import KernelProfile, Profile, Profiler
+from nessie.session.profile import Profile, Profiler
 from nessie.syntax import nodes as syntax
 
 TITLE = 60                      # characters of a form in its profile's title
