@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 
 class Ready:
-    """`detailed`: its kernels are counted and timed, one by one, and its host level runs in Python."""
+    """`detailed`: its kernels are counted and timed, one by one, and its host level runs in Python. `decided`: it is
+    compiled for sizes that may have decided what a tuning file names."""
 
-    def __init__(self, target: Target, built: Built, arguments: Sequence[Any], detailed: bool = False) -> None:
+    def __init__(self, target: Target, built: Built, arguments: Sequence[Any], detailed: bool = False,
+                 decided: bool = False) -> None:
         self.target, self.built, self.arguments = target, built, arguments
         self.memory, self.seed = target.memory(), target.world.seed
         self.stats = Stats(detailed=detailed)
         if not isinstance(built, ir.Program):
-            self.device, self.limits = target.warm_device(built), target.host_limits(built, self.memory, decided=True)
+            self.device, self.limits = target.warm_device(built), target.host_limits(built, self.memory, decided)
             self.device.stats = self.stats
 
     @property

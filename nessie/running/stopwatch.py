@@ -10,6 +10,6 @@ from nessie.running.targets import Target
 
 
 def quickest(target: Target, built: CpuProgram, arguments: Sequence[Any], runs: int) -> float:
-    """Seconds that the kernels of the quickest run take, without compiling."""
-    ready = Ready(target, built, arguments, detailed=True)
+    """Seconds that the kernels of the quickest run take, without compiling. The program may be for certain sizes."""
+    ready = Ready(target, built, arguments, detailed=True, decided=True)
     return min([sum([record.seconds for record in ready.kernels_of_run().values()]) for _ in range(runs)])

@@ -13,7 +13,6 @@ from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.cudagen.cpu.assemble import CpuProgram
-from nessie.cudagen.cpu.device import Cpu
 from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host import host
 from nessie.cudagen.host import nodes as instructions
@@ -48,9 +47,7 @@ def versions_in(program: instructions.Program) -> dict[str, list[str]]:
 def times(target: Target, built: CpuProgram | GpuProgram, arguments: Sequence[Any],
           clock: Callable[[], float] = perf_counter) -> Sample:
     """The versions of each choice on these arguments, all others as they ship."""
-    device, memory = target.device(built), target.memory()
-    if isinstance(device, Cpu):
-        device.optimise()                       # what runs again and again is
+    device, memory = target.warm_device(built), target.memory()
 
     def run(only: Mapping[str, str]) -> tuple[float, host.Stats]:
         target.world.limit(memory, target.limits.hints)

@@ -335,6 +335,16 @@ def test_a_file_with_a_wrong_name_is_an_error_whoever_reads_it(words: list[str],
         assert "error: there is no choice pi" in told and "hint: there are pick.it" in told
 
 
+def test_timing_tells_of_names_that_the_program_has_not(program: Path, tmp_path: Path,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
+    tuning = tmp_path / "pick.tuning"
+    words = ["bench", str(program), "-e", "pick", "[1.0, 2.0]", "[1]", "--seconds", "0.01", "--tuning", str(tuning)]
+    tuning.write_text(FILE.format(machine(), 123).replace("pick.it", "pick.at"))
+    assert main(words) == 1 and "there is no choice pick.at" in capsys.readouterr().err
+    tuning.write_text(FILE.format(machine(), 123))
+    assert main(words) == 0
+
+
 def test_what_is_shown_is_what_will_run(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tuning = tmp_path / "pick.tuning"
     tuning.write_text(FILE.format(machine(), 123))
