@@ -176,4 +176,7 @@ def note_length(t: Translator, domain: Domain, length: Scalar, length_at: Length
                 emitter.tables.lengths[form] = emitter.tables.lengths[named(atom.name)] = length
                 if isinstance(raw, ir.Var) and raw != atom:
                     emitter.tables.checked[raw.name] = atom.name
-    emitter.know(atom.name, meet(emitter.known.get(atom.name, ANY), known))
+    if known == exactly(named(atom.name)):          # no name of its own: elsewhere it may be negative
+        emitter.learn_range(atom.name, frozenset(), SIZE)
+    else:
+        emitter.know(atom.name, meet(emitter.known.get(atom.name, ANY), known))

@@ -396,9 +396,16 @@ class Emitter:
     # Spaces
 
     def host_space(self, size: ir.Size) -> Domain:
-        """Return the one domain for sequences of this size on the host."""
+        """Return the one domain for sequences of this size on the host, which is one wherever its name is bound."""
         self.know(size, self.known.get(size, SIZE) if isinstance(size, str) else SIZE)
         return self.hosted.setdefault(size, host_child(size))
+
+    def counted_space(self, count: ir.Size) -> Domain:
+        """Return the one domain for so many elements on the host: an int that is a size here, as a check or a test has
+        found, and elsewhere may be negative."""
+        if isinstance(count, str) and self.known.get(count, ANY).least < 0:
+            self.learn_range(count, frozenset(), SIZE)
+        return self.hosted.setdefault(count, host_child(count))
 
     def rows(self, parent: Domain, offsets: str, total: ir.Size) -> Domain:
         """Return the space of segments with these offsets, which is remembered for sequences of the same lengths."""

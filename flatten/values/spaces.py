@@ -55,7 +55,7 @@ NOTHING_PRESUMED: Mapping[str, Range] = {}
 def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
     """Return the space of the elements of one sequence per element of the domain. The length cannot fail."""
     if domain is HOST:
-        return emitter.host_space(not_negative(emitter.size(length(HOST.here(), emitter.host()))))
+        return emitter.counted_space(not_negative(emitter.size(length(HOST.here(), emitter.host()))))
     context = Context(emitter, domain)
     bare = length(domain.here(), context)
     exp = context.close(bare)

@@ -338,6 +338,18 @@ def test_what_a_check_shows_holds_only_after_it(body: str) -> None:
     assert [isinstance(result, Failed) for result in found] == [True, False, True]
 
 
+@pytest.mark.parametrize("then,other", [
+    ("sum([0:r])", "sum({2 * k : k in [0:r]})"), ("sum(dist(1, r))", "sum(dist(2, r))"),
+    ("sum(subseq(v, 0, r))", "sum([0:r])"), ("sum([0:r])", "sum({2 * k : k in take(v, r)})"),
+    ("let m = r in sum([0:m])", "sum({sum(p) : p in bottop([0:r])})")])
+@pytest.mark.parametrize("test", ["v[0] < 1", "r >= 0", "r < 0"])
+def test_what_one_branch_checks_is_not_known_in_the_other(test: str, then: str, other: str) -> None:
+    program = Compiled(f"function main(v, r) : ([int], int) -> int = if {test} then {then} else {other};")
+    for r in (-2, 0, 2):
+        same(program, [1, 7], r)
+        same(program, [0, 7], r)
+
+
 @pytest.mark.parametrize("terms", [3, 6, 12])
 def test_proofs_end_soon(terms: int) -> None:
     """How many polynomials are tried is bounded, so that the text is there at once."""
