@@ -341,7 +341,9 @@ def test_what_a_check_shows_holds_only_after_it(body: str) -> None:
 @pytest.mark.parametrize("then,other", [
     ("sum([0:r])", "sum({2 * k : k in [0:r]})"), ("sum(dist(1, r))", "sum(dist(2, r))"),
     ("sum(subseq(v, 0, r))", "sum([0:r])"), ("sum([0:r])", "sum({2 * k : k in take(v, r)})"),
-    ("let m = r in sum([0:m])", "sum({sum(p) : p in bottop([0:r])})")])
+    ("let m = r in sum([0:m])", "sum({sum(p) : p in bottop([0:r])})"),
+    ("sum({a + b : a in v; b in [0:r]}) + sum([0:r])", "sum({2 * k : k in [0:r]})"),       # r is found equal to #v
+    ("sum({a + b : a in v; b in [0:r]}) + sum([0:r]) + sum(dist(1, #v))", "sum({v[k] : k in [0:r]})")])
 @pytest.mark.parametrize("test", ["v[0] < 1", "r >= 0", "r < 0"])
 def test_what_one_branch_checks_is_not_known_in_the_other(test: str, then: str, other: str) -> None:
     program = Compiled(f"function main(v, r) : ([int], int) -> int = if {test} then {then} else {other};")
