@@ -16,6 +16,11 @@ ARITHMETIC = ("+", "*")
 COMPARED = ("n", "total", "share", "few", *ir.STATISTICS)
 
 
+def version_of(tunable: ir.Tunable) -> str:
+    """The version whose condition has the tunable."""
+    return tunable.name.rpartition(".")[2].removesuffix(f"_{tunable.of}")
+
+
 def check_tunable(tunable: ir.Tunable) -> None:
     require(is_tunable(tunable.name), "its name is not FUNCTION.BINDING.VERSION")
     require(tunable.of in COMPARED, f"it is compared with {tunable.of}, which is none of {', '.join(COMPARED)}")

@@ -226,10 +226,15 @@ def condition_names(exp: ir.Exp) -> tuple[str, ...]:
 
 def version_name(function: str, results: Iterable[ir.Param], version: str) -> str:
     """FUNCTION.BINDING.VERSION, by the first array among a choice's results, else by the first of them."""
-    named = [result for result in results if result.name != "_"]
-    first = next((r for r in named if isinstance(r.type, ir.Array)), named[0] if named else None)
+    first = names_version(results)
     plain = "".join([c if c.isalnum() else "_" for c in function])
     return f"{plain}.{first.name if first else 'effects'}.{version}"
+
+
+def names_version(results: Iterable[ir.Param]) -> ir.Param | None:
+    """The result whose name its choice has."""
+    named = [result for result in results if result.name != "_"]
+    return next((r for r in named if isinstance(r.type, ir.Array)), named[0] if named else None)
 
 
 def is_tunable(name: str) -> bool:

@@ -4,7 +4,6 @@
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -40,6 +39,7 @@ from nessie.lambda_cu.spaces.steps import show
 from nessie.lambda_cu.text.printer_expressions import show_exp, show_size
 from nessie.mono import nodes as mono
 from nessie.mono.passes.reduce_groups import groups_reduced
+from nessie.schedule.explain.choices import choices, names_of_sizes, renamed
 from nessie.schedule.explain.layout import excerpt, place_text
 from nessie.schedule.explain.notes import (
     FunctionExplained,
@@ -64,12 +64,12 @@ def notes_of(job: pipeline.Job, ran: Mapping[str, driver.PassResult]) -> Notes:
     made = driver.made(ran.values())
     fused = made[forms.FUSED]
     inside, mapped = interiors(fused), mappings(fused, made[forms.FLAT], job)
-    joined, rounds = products(fused, job.target), loops(fused)
+    joined, rounds, versions = products(fused, job.target), loops(fused), choices(fused)
     if forms.MONO not in made:
-        return Notes(interiors=inside, mappings=mapped, products=joined, loops=rounds)
+        return Notes(interiors=inside, mappings=mapped, products=joined, loops=rounds, choices=versions)
     reductions, spaces, refused = of_flattening(made[forms.MONO], fused, job)
     return Notes(functions(made[forms.MONO], made[forms.FLAT], job), groups(ran), reductions, spaces, inside, mapped,
-                 joined, (*rounds, *refused))
+                 joined, (*rounds, *refused), versions)
 
 
 def functions(program: mono.Program, flat: ir.Program, job: pipeline.Job) -> tuple[FunctionExplained, ...]:
@@ -106,7 +106,7 @@ def of_flattening(program: mono.Program, fused: ir.Program, job: pipeline.Job) -
     of what is no loop over them."""
     flat, made = flattened(program, job.target not in forms.WITHOUT_STACK, pipeline.layouts(job, program),
                            pipeline.owners(job, program))
-    names = names_of_sizes(flat)
+    names = names_in(flat)
     reductions = [ReductionExplained(user_span(one.origin), one.form, one.why) for one in made.reductions]
     elements = elements_of(fused)
     spaces = [replace(space_explained(one, names), argument=one.argument,
@@ -136,11 +136,9 @@ def loops(fused: ir.Program) -> tuple[LoopExplained, ...]:
     return tuple(found)
 
 
-def names_of_sizes(program: ir.Program) -> dict[str, str]:
+def names_in(program: ir.Program) -> dict[str, str]:
     """The entry's sizes, as users know them."""
-    entry = next(f for f in program.functions if f.name == program.entry.function)
-    return {str(param.type.size): f"#{param.name}" for param in reversed(entry.params)
-            if isinstance(param.type, ir.Array) and not param.type.plus}
+    return names_of_sizes(next(f for f in program.functions if f.name == program.entry.function).params)
 
 
 def elements_of(fused: ir.Program) -> dict[str, str]:
@@ -154,13 +152,9 @@ def elements_of(fused: ir.Program) -> dict[str, str]:
     return found
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
-    return re.sub(r"[\w']+", lambda found: names.get(found[0], found[0]), text)
-
-
 def interiors(program: ir.Program) -> tuple[InteriorExplained, ...]:
     """The interiors of what fused kernels compute, each once."""
-    failing, names = failing_functions(program.scalar_functions), names_of_sizes(program)
+    failing, names = failing_functions(program.scalar_functions), names_in(program)
     found = [interior_explained(user_span(kernel.binds[at].origin), split, names)
              for kernel in program.kernels for at, split in splits(kernel, failing).items()]
     return tuple(dict.fromkeys(found))
@@ -182,7 +176,7 @@ def mappings(fused: ir.Program, flat: ir.Program, job: pipeline.Job) -> tuple[Ma
     """The mappings of fused kernels, with who has asked for them."""
     if not any([kernel.by is not None for kernel in fused.kernels]):
         return ()
-    names, given = names_of_sizes(fused), given_sizes(fused, job.sizes)
+    names, given = names_in(fused), given_sizes(fused, job.sizes)
     results = wished(flat, pipeline.wishes(job, flat), pipeline.profile(job))
     asked = {s.origin: results[param.name] for f in flat.functions for s in statements(f.body) if isinstance(s, ir.Run)
              for param in s.results if param.name in results}

@@ -23,7 +23,7 @@ from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
 from nessie.base.text.tokens import Tokens, show_string
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.check_choices import COMPARED, LAST
+from nessie.lambda_cu.check_choices import COMPARED, LAST, version_of
 from nessie.syntax.parse import read_source
 
 NONE = "none"                   # instead of a file: no versions
@@ -120,11 +120,6 @@ def has_none(target: str) -> str:
 def unknown(message: str, span: Span | None, there: Iterable[str], none: str) -> NessieError:
     listed = ", ".join(there)
     return NessieError(message, *([(span, "")] if span else []), hint=f"there are {listed}" if listed else none)
-
-
-def version_of(tunable: ir.Tunable) -> str:
-    """The version whose condition has the tunable."""
-    return tunable.name.rpartition(".")[2].removesuffix(f"_{tunable.of}")
 
 
 def shown(tunable: ir.Tunable) -> str:

@@ -17,13 +17,21 @@ from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.host import host
 from nessie.cudagen.host import nodes as instructions
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.check_choices import LAST
+from nessie.lambda_cu.check_choices import LAST, version_of
 from nessie.running.targets import Target
-from nessie.tuning.file import Threshold, Tuned, all_names, version_of
+from nessie.tuning.file import Threshold, Tuned, all_names
 from nessie.tuning.fit import Measured, fit
 
 ROUNDS, MOST_ROUNDS = 7, 60     # at least and at most
 ENOUGH = 0.3                    # seconds of rounds beyond the least
+
+
+TIMED = ("cpu", "cuda")         # targets whose times mean something
+
+
+def refused(target: str) -> str:
+    """Why nothing is tuned on the target; "" if it is."""
+    return "" if target in TIMED else f"the times of {target} mean nothing: tune on {' or '.join(TIMED)}"
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from dataclasses import replace
 
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
-from nessie.lambda_cu.parts import CONDITIONS
-from nessie.lambda_cu.text.printer_expressions import show_exp
 from nessie.schedule.explain.explain import Explanation, RegionExplained
 from nessie.schedule.graph.nodes import Graph
 
@@ -28,8 +26,7 @@ def with_code(explained: Explanation, graphs: Sequence[Graph], fused: ir.Program
                     for graph, region in zip(graphs, explained.regions, strict=True))
     calls = [statement for function in fused.functions for statement in scope.statements(function.body)
              if isinstance(statement, ir.Branch | ir.Choose | ir.Call)]
-    return replace(explained, regions=regions, function=fused.entry.function, mode=mode, once=not calls,
-                   versions=tuple([choice_text(s, fused.tunables) for s in calls if isinstance(s, ir.Choose)]))
+    return replace(explained, regions=regions, function=fused.entry.function, mode=mode, once=not calls)
 
 
 def launches(fused: ir.Program) -> Launches:
@@ -48,13 +45,3 @@ def code_of(kernel: Sequence[str], graph: Graph, launched: Launches) -> str:
     nodes = {node.name: node for node in graph.nodes}
     keys = [(graph.name, key) for name in kernel for key in (*nodes[name].results, nodes[name].origin)]
     return next((launched[key] for key in keys if key in launched), "")
-
-
-def choice_text(choice: ir.Choose, tunables: Sequence[ir.Tunable]) -> str:
-    """it: pulled if n_1 * pick.it.pulled <= n, else items; pick.it.pulled is 8"""
-    cases = [f"{case.name} if {show_exp(case.condition)}" for case in choice.cases if case.condition is not None]
-    asked = {name for exp in CONDITIONS.of(choice) for name in scope.free_names(exp)}
-    values = [f"{t.name} is {t.value}" for t in tunables if t.name in asked]
-    results = ", ".join([result.name for result in choice.results if result.name != "_"])
-    last = f"{'else ' * bool(cases)}{choice.cases[-1].name}"
-    return "; ".join([f"{results}: {', '.join([*cases, last])}", *values])

@@ -124,8 +124,7 @@ class RegionExplained:
 @dataclass(frozen=True)
 class Explanation:
     """The explanation of a function. `mode`: the schedule whose kernels it runs; `once`: a call runs each region just
-    once; `measured`: seconds in kernels per schedule, if it has been run; `notes`: what else there is to tell;
-    `versions`: what a run chooses from, a line for each choice."""
+    once; `measured`: seconds in kernels per schedule, if it has been run; `notes`: what else there is to tell."""
     machine: str
     regions: tuple[RegionExplained, ...]
     function: str = ""
@@ -133,7 +132,6 @@ class Explanation:
     once: bool = True
     measured: Mapping[str, float] = field(default_factory=dict)
     notes: Notes = Notes()
-    versions: tuple[str, ...] = ()
 
 
 def explain(graphs: Sequence[Graph], profile: Profile, work: float = PRICING_WORK) -> Explanation:

@@ -11,7 +11,9 @@
                  known
     an interior  "place", its "ranges" ("from" an index, and "before" which), of rows first, and what is "dropped": each
                  "decision", and what it is "inside"
-    a version    a text for each choice that a run makes; none, where it makes none
+    versions     of each choice that a run makes: "place", "choice" (FUNCTION.BINDING), "cases", each a "version" and,
+                 but for the last, its "condition", and "thresholds", each of a "version", what it is compared with
+                 ("of"), and its "value"; none, where it makes none
     a region     "function", "region", "nodes", "sizes", "schedules", "pairs", and "code": the names of the mode's
                  kernels in the code, if known
     a schedule   "kernels" (their number), "members" (of each), "again" (the nodes that each computes again, if any),
@@ -36,6 +38,7 @@ from nessie.schedule.explain.explain import (
     Scheduled,
 )
 from nessie.schedule.explain.notes import (
+    ChoiceExplained,
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
@@ -61,7 +64,14 @@ def as_json(function: str, explained: Explanation) -> dict[str, Any]:
             "mappings": [mapping_json(found) for found in explained.notes.mappings],
             "products": [product_json(found) for found in explained.notes.products],
             **({"loops": [loop_json(found) for found in explained.notes.loops]} if explained.notes.loops else {}),
-            **({"versions": list(explained.versions)} if explained.versions else {})}
+            **({"versions": list(map(choice_json, explained.notes.choices))} if explained.notes.choices else {})}
+
+
+def choice_json(found: ChoiceExplained) -> dict[str, Any]:
+    return {"place": place_json(found.place), "choice": found.name,
+            "cases": [{"version": version, **({"condition": condition} if condition else {})}
+                      for version, condition in found.versions],
+            "thresholds": [{"version": version, "of": of, "value": value} for version, of, value in found.thresholds]}
 
 
 def interior_json(found: InteriorExplained) -> dict[str, Any]:

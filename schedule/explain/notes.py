@@ -1,6 +1,6 @@
 """What there is to tell of a program beside its schedule: how functions run, which groups are made, how rows are
-reduced, how lengths are held, what is split at its borders, what mappings walk, which products go by tiles. Plain data;
-each note has its place in the user's source.
+reduced, how lengths are held, what is split at its borders, what mappings walk, which products go by tiles, which
+versions a run chooses from. Plain data; each note has its place in the user's source.
 """
 from __future__ import annotations
 
@@ -115,10 +115,22 @@ class ProductExplained:
 
 
 @dataclass(frozen=True)
+class ChoiceExplained:
+    """A choice that a run makes between versions of what is computed at `place`. `name`: FUNCTION.BINDING, as tuning
+    files have it; `versions` with their conditions, of which the last has none; `thresholds` in these: of which
+    version, what is compared with it, and the number."""
+    place: Span | None
+    name: str
+    versions: tuple[tuple[str, str], ...]
+    thresholds: tuple[tuple[str, str, int], ...]
+
+
+@dataclass(frozen=True)
 class Notes:
     """`functions`: those that the program calls; `groups`: those by keys; `reductions`: those of rows; `spaces`: those
     of sequences in sequences; `interiors`: of what is split at its borders; `mappings`: of kernels that have one;
-    `loops`: over rows, where users ask for owners; `products`: of matrices, and what is like them."""
+    `loops`: over rows, where users ask for owners; `products`: of matrices, and what is like them; `choices`: between
+    versions."""
     functions: tuple[FunctionExplained, ...] = ()
     groups: tuple[GroupsExplained, ...] = ()
     reductions: tuple[ReductionExplained, ...] = ()
@@ -127,3 +139,4 @@ class Notes:
     mappings: tuple[MappingExplained, ...] = ()
     products: tuple[ProductExplained, ...] = ()
     loops: tuple[LoopExplained, ...] = ()
+    choices: tuple[ChoiceExplained, ...] = ()

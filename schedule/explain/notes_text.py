@@ -11,6 +11,7 @@ from nessie.base.source import Span
 from nessie.base.text.layout import HARD, Doc, Mark, join
 from nessie.schedule.explain.layout import excerpt, place_text, table
 from nessie.schedule.explain.notes import (
+    ChoiceExplained,
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
@@ -29,14 +30,28 @@ REDUCED = {"fold": "is a fold of each element", "segments": "is a reduction of s
 OWNERS = {level: f"{lanes} lanes of a warp go through all rounds with their row"
           for level, lanes in (("sub8", 8), ("sub4", 4))}
 Note = (FunctionExplained | GroupsExplained | ReductionExplained | SpaceExplained | InteriorExplained | MappingExplained
-        | LoopExplained | ProductExplained)
+        | LoopExplained | ProductExplained | ChoiceExplained)
 
 
 def sections(notes: Notes) -> list[Doc]:
     """The sections that have notes."""
-    every = (functions(notes.functions), groups(notes.groups), reductions(notes.reductions), spaces(notes.spaces),
-             interiors(notes.interiors), mappings(notes.mappings), loops(notes.loops), products(notes.products))
+    every = (choices(notes.choices), functions(notes.functions), groups(notes.groups), reductions(notes.reductions),
+             spaces(notes.spaces), interiors(notes.interiors), mappings(notes.mappings), loops(notes.loops),
+             products(notes.products))
     return [section for section in every if section]
+
+
+def choices(notes: Sequence[ChoiceExplained]) -> Doc:
+    """Which versions a run takes, and when."""
+    return section("versions, of which a run takes one", notes, [tuple(show_choice(note)) for note in notes])
+
+
+def show_choice(note: ChoiceExplained) -> Iterator[str]:
+    yield f"  {note.name}  {place_text(note.place)}".rstrip()
+    for version, condition in note.versions:
+        numbers = ", ".join([f"{of} = {value}" for name, of, value in note.thresholds if name == version])
+        when = f"if {condition}" if condition else "else" if len(note.versions) > 1 else "always"
+        yield f"    {version} {when}{f'  ({numbers})' if numbers else ''}"
 
 
 def functions(notes: Sequence[FunctionExplained]) -> Doc:

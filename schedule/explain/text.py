@@ -55,9 +55,6 @@ def as_text(function: str, explained: Explanation, everything: bool = False) -> 
         title = f"{region.function}, region {region.number}" if several else function
         measured = {} if several else explained.measured
         parts.append(region_text(title, replace(explained, measured=measured), region, everything))
-    if explained.versions:
-        lines = ["versions, of which a run takes one", *(f"  {line}" for line in explained.versions)]
-        parts.append("\n".join(lines) + "\n")
     parts += [render(section) for section in sections(explained.notes)]
     return "\n".join(parts)
 

@@ -26,7 +26,8 @@ def choice(region: Region, versions: Sequence[Version], names: Names) -> ir.Choo
     needed = {name for name in made if name in region.outside}
     needed |= {size for name in needed for size in scope.type_names(made[name].type) if size in made}
     results = tuple([param for name, param in made.items() if name in needed])
-    origin = next((s.origin for s in versions[-1].statements if isinstance(s, ir.Run)), ())
+    runs, named = [s for s in versions[-1].statements if isinstance(s, ir.Run)], scope.names_version(results)
+    origin = next((s.origin for s in runs if named in s.results), runs[0].origin if runs else ())
     cases = tuple([ir.Case(v.name, v.condition, block(v.statements, results, names)) for v in versions])
     assert cases[-1].name == LAST
     return ir.Choose(results, cases, origin=origin)

@@ -505,7 +505,7 @@ GIVEN = {               # rows of an argument of this type: label, form, length,
                                                  ["rows in rows of a", "nested", "j + 1", "their sum", "none"]],
     "[i < n => [float; 2^(2*i)]]": [["rows of a", "irregular", "offsets[i+1] - offsets[i]", "offsets[i]", "n + 1 words",
                                      "an exponent is other than the position plus a number"]],
-    "[[float]]": [["rows of a", "irregular", "a_offsets[i+1] - a_offsets[i]", "a_offsets[i]", "n + 1 words",
+    "[[float]]": [["rows of a", "irregular", "a_offsets[i+1] - a_offsets[i]", "a_offsets[i]", "#a + 1 words",
                    "rows of a may have any lengths"]],
 }
 

@@ -1,6 +1,7 @@
 """Versions of regions: where they are made, and that each gives what the others give, bit for bit."""
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from nessie.lambda_cu.layout import type_of_layout
 from nessie.lambda_cu.reference import reference
 from nessie.lambda_cu.scope import statements
 from nessie.pipeline import Job, pass_named
+from nessie.schedule.explain.choices import choices as explained_choices
 from nessie.tool.cli import main
 
 PICK = "function main(xs, is) : ([float],[int]) -> [float] = let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};"
@@ -159,8 +161,26 @@ def test_explanations_tell_of_versions(tmp_path: Path, capsys: pytest.CaptureFix
     told = capsys.readouterr().out
     assert "main on cpu, 2 regions" in told and "(K2_pulled in the code)" in told
     assert ("versions, of which a run takes one\n"
-            "  it: pulled if n_1 * main.it.pulled <= n or n_1 * 2 <= n and n_1 <= main.it.pulled_few, else items; "
-            "main.it.pulled is 8; main.it.pulled_few is 10000\n") in told
+            f"  main.it  {path}:1:94\n"
+            "    pulled if #is * 8 <= #xs or #is * 2 <= #xs and #is <= 10000  (share = 8, few = 10000)\n"
+            "    items else\n") in told
+    assert main(["explain", str(path), "-e", "main", "--json"]) == 0
+    (choice,) = json.loads(capsys.readouterr().out)["versions"]
+    assert choice["choice"] == "main.it" and choice["place"]["column"] == 94
+    assert choice["cases"] == [
+        {"version": "pulled", "condition": "#is * 8 <= #xs or #is * 2 <= #xs and #is <= 10000"}, {"version": "items"}]
+    assert choice["thresholds"] == [{"version": "pulled", "of": "share", "value": 8},
+                                    {"version": "pulled", "of": "few", "value": 10000}]
+
+
+def test_conditions_name_rows_and_statistics_as_users_do() -> None:
+    fused = compiled("function main(rows) : [[float]] -> [float] = let ys = {sum(r) : r in rows} in ys;", "fuse",
+                     target="cudasim", versions=True)
+    (found,) = explained_choices(fused)
+    assert found.name == "main.ys" and found.versions == (
+        ("sub8", "#rows >= 4096 and longest(rows) <= 64"), ("warp", "#rows >= 2048 and longest(rows) <= 512"),
+        ("block", "#rows >= 512 and longest(rows) <= 4096"), ("items", ""))
+    assert found.thresholds[:2] == (("sub8", "n", 4096), ("sub8", "longest", 64))
 
 
 @pytest.mark.parametrize("options", [{}, {"target": "cudasim", "versions": True}])

@@ -352,10 +352,10 @@ def test_what_is_shown_is_what_will_run(program: Path, tmp_path: Path, capsys: p
     def shown(*words: str) -> str:
         assert main([words[0], str(program), "-e", "pick", *words[1:]]) == 0
         return capsys.readouterr().out
-    assert "pick.it.pulled is 123" in shown("explain", "--tuning", str(tuning))
+    assert "(share = 123, few = 0)" in shown("explain", "--tuning", str(tuning))
     assert "pulled" not in shown("explain", "[1.0, 2.0]", "[1]", "--tuning", str(tuning))       # decided by sizes
     assert "tunable pick.it.pulled : share = 123" in shown("compile", "--emit", "fused", "--tuning", str(tuning))
-    assert "it: items\n" in shown("explain", "--tuning", "none")
+    assert "    items always\n" in shown("explain", "--tuning", "none")
     for form in ("flat", "fused"):
         assert "pulled" not in shown("compile", "--emit", form, "--tuning", "none")
     assert took(program, "none", capsys) == "items"
@@ -405,7 +405,7 @@ def test_the_prompt_takes_thresholds(program: Path, tmp_path: Path, capsys: pyte
     main([])
     out, err = capsys.readouterr()
     assert "thresholds are as they ship" in out and "pulled share = 60" in out and "no versions are taken" in out
-    assert re.findall(r"pick.it took (\w+) 1 time", out) == ["pulled", "items"] and "pick.it.pulled is 60" in out
+    assert re.findall(r"pick.it took (\w+) 1 time", out) == ["pulled", "items"] and "(share = 60, few = 0)" in out
     assert "y = [3.559" in out and "measured on another machine" in err and "cannot read nowhere" in err
 
 

@@ -23,18 +23,17 @@ from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import forms, parse, read_source
 from nessie.tool.options import PIPE, needed, new_session, write_result
 from nessie.tuning.file import Tuning, machine, name_of, show
-from nessie.tuning.measure import Sample, fitted, times
+from nessie.tuning.measure import Sample, fitted, refused, times
 from nessie.tuning.shapes import LENGTHS, NAMES, Shape, definitions
 
 USUAL = tuple(Shape((n, m)) for n in (1000, 30_000, 1_000_000, 4_000_000)
               for m in (4 * n, n, n // 2, n // 3, n // 4, n // 6, n // 10, n // 100))
 OF_SHAPES = re.compile(rf"\b({'|'.join((*NAMES, LENGTHS))})\b")
-TARGETS = ("cpu", "cuda")       # whose times mean something
 
 
 def tune(options: argparse.Namespace) -> int:
-    if (options.target or "cpu") not in TARGETS:
-        raise UsageError(f"the times of {options.target} mean nothing: tune on {' or '.join(TARGETS)}")
+    if refusal := refused(options.target or "cpu"):
+        raise UsageError(refusal)
     if not options.entry or not options.arguments:
         raise UsageError("tune needs -e ENTRY ARG...", hint="nessie tune --help tells more")
     path = needed(options, "FILE")
