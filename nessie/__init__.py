@@ -26,6 +26,7 @@ _PUBLIC = {
     "Nested": "nessie.api.values.sequences",
     "NessieError": "nessie.base.source",
     "Program": "nessie.api.program",
+    "Thresholds": "nessie.api.thresholds",
     "Tuples": "nessie.api.values.sequences",
     "array": "nessie.arrays.array",
     "as_awkward": "nessie.api.values.awkward_arrays",
@@ -40,8 +41,8 @@ _PUBLIC = {
     "read": "nessie.api.reading",
     "release_memory": "nessie.api.calls",
 }
-__all__ = ["DeviceArray", "Function", "NessieError", "Nested", "Program", "Tuples", "as_awkward", "compile", "load",
-           "load_ipython_extension", "read", "release_memory"]
+__all__ = ["DeviceArray", "Function", "NessieError", "Nested", "Program", "Thresholds", "Tuples", "as_awkward",
+           "compile", "load", "load_ipython_extension", "read", "release_memory"]
 
 if TYPE_CHECKING:
     from nessie.api.calls import release_memory
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from nessie.api.magics import load_ipython_extension
     from nessie.api.program import Program, compile, load
     from nessie.api.reading import read
+    from nessie.api.thresholds import Thresholds
     from nessie.api.values.awkward_arrays import as_awkward
     from nessie.api.values.device import DeviceArray
     from nessie.api.values.sequences import Nested, Tuples

@@ -9,6 +9,9 @@
     plans           what is the same in every call with arguments of the same kinds
     options         the options of a run: target, threads, limits
     views           explain, graph, kernels, stages: what the compiler makes of a function
+    held            arguments in variables of a session, for views and for tuning
+    tuning          versions, tune: what a run of a function chooses from, and where each version should run
+    thresholds      what tune has found
     magics          %nesl and %%nesl in notebooks
     errors          the errors that Python gets
 

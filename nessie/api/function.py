@@ -10,9 +10,12 @@ from nessie.base.system.forking import STEADY
 from nessie.base.text.types_text import show_scheme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from inspect import Signature
 
     from nessie.api.program import Program
+    from nessie.api.thresholds import Thresholds
+    from nessie.api.tuning import Versions
     from nessie.api.views import Explanation, Graph, Kernels, Stages
     from nessie.syntax.nodes import TypeExp
 
@@ -97,6 +100,24 @@ class Function:
             with STEADY:
                 from nessie.api import views
             return views.kernels(views.Asked(self._program, self.__name__, arguments, type, target, self._asked))
+
+    def versions(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Versions:
+        """What a run of the function chooses from, with conditions and thresholds. With arguments, it is called once,
+        and the versions that the call took are told. Without, `type` is the argument's type."""
+        with as_nessie_errors():
+            with STEADY:
+                from nessie.api import views
+            return views.versions(views.Asked(self._program, self.__name__, arguments, type, target, self._asked))
+
+    def tune(self, calls: Iterable[Sequence[Any]], *, target: str | None = None) -> Thresholds:
+        """Where each version of the function is the quickest on this machine: runs all of them, by turns, for each of
+        the `calls`, a tuple of arguments each, which a generator may make one after another. They should differ in what
+        the choice depends on, such as the number of elements. The result, or the file that it is saved to, is for
+        `nessie.load(..., tuning=...)`."""
+        with as_nessie_errors():
+            with STEADY:
+                from nessie.api import views
+            return views.tuned(views.Asked(self._program, self.__name__, (), None, target, self._asked), calls)
 
     def stages(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Stages:
         """The program after each stage of the compiler, from its types to its code."""

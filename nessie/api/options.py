@@ -1,6 +1,7 @@
 """The options of a program that Python has loaded."""
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from nessie.api.thresholds import Thresholds
 from nessie.api.values.sequences import a
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
@@ -26,8 +28,8 @@ class Options:
     """The options: `threads` of the CPU; `memory`: a limit in bytes, or a text such as "2G"; `depth`: a limit on
     recursion; `seconds`: a limit for each call; `seed` of random numbers; `unchecked`: leave out run-time checks;
     `floats` and `ints`: the bits of the program's numbers; `mappings`: texts of mappings, by the names of what they are
-    to walk; `levels`: texts of levels, likewise; `tuning`: a file that nessie tune has written, or "none". NessieError
-    for a wrong value."""
+    to walk; `levels`: texts of levels, likewise; `tuning`: a file that nessie tune has written, what
+    Function.tune has found, or "none". NessieError for a wrong value."""
     target: str = "cpu"
     threads: int | None = None
     memory: int | str | None = None
@@ -39,7 +41,7 @@ class Options:
     ints: int = 64
     mappings: Mapping[str, str] | None = None
     levels: Mapping[str, str] | None = None
-    tuning: str | None = None
+    tuning: str | os.PathLike[str] | Thresholds | None = None
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -66,7 +68,8 @@ class Options:
         if self.tuning is None:
             return None
         from nessie.tuning.file import machine, name_of, read
-        found = read(a_text(self.tuning, "tuning"))
+        found = self.tuning.read() if isinstance(self.tuning, Thresholds) else read(
+            os.fspath(self.tuning) if isinstance(self.tuning, os.PathLike) else a_text(self.tuning, "tuning"))
         for doubt in found.doubts(machine(), name_of(program) if program.endswith(".nesl") else None):
             warnings.warn(doubt, stacklevel=2)
         return found

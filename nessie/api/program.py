@@ -17,6 +17,7 @@ from nessie.api.lengths import in_form, vectors
 from nessie.api.options import Options, a_text, check_target
 from nessie.api.parameters import arranged
 from nessie.api.plans import kinds_of, kinds_with_lengths, without_lists
+from nessie.api.thresholds import Thresholds
 from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.results import Results
@@ -245,13 +246,14 @@ def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | No
          memory: int | str | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
          unchecked: bool = False, float: Literal[32, 64] = 64, int: Literal[32, 64] = 64,
          mappings: Mapping[str, str] | None = None, levels: Mapping[str, str] | None = None,
-         tuning: str | None = None) -> Program:
+         tuning: str | os.PathLike[str] | Thresholds | None = None) -> Program:
     """The program in a file (see Program). `target`: cpu, cuda, cudasim or reference; `threads` of the CPU; `memory`: a
     limit in bytes, or a text such as "2G"; `depth`: a limit on recursion; `seconds`: a limit for each call; `seed` of
     random numbers; `unchecked`: leave out run-time checks; `float`, `int`: the bits of the program's numbers, 32 or 64;
     `mappings`: how a GPU's threads walk what these names stand for, such as {"b": "Jing"}; `levels`: who owns the
     rows of what these names stand for, such as {"b": "warp"}; `tuning`: thresholds of versions, a file that nessie tune
-    has written, or "none", for no versions. NessieError if the file cannot be read or the program is wrong."""
+    has written, what Function.tune has found, or "none", for no versions. NessieError if the file cannot be read or the
+    program is wrong."""
     with as_nessie_errors():
         return Program(read_source(os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else
                                    a_text(path, "the path of a program")),
@@ -263,7 +265,7 @@ def compile(text: str, *, name: str = "program", target: str = "cpu", threads: i
             memory: int | str | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
             unchecked: bool = False, float: Literal[32, 64] = 64, int: Literal[32, 64] = 64,
             mappings: Mapping[str, str] | None = None, levels: Mapping[str, str] | None = None,
-            tuning: str | None = None) -> Program:
+            tuning: str | os.PathLike[str] | Thresholds | None = None) -> Program:
     """The program in a text, which messages call `name`. The options are those of `load`."""
     with as_nessie_errors():
         return Program(Source(a_text(name, "the name of a program"), a_text(text, "a program")),

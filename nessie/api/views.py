@@ -3,15 +3,17 @@ what the commands explain, graph, compile and inspect of the command line show."
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie import driver, forms, pipeline
-from nessie.api import lengths
+from nessie.api import lengths, tuning
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
+from nessie.api.held import Held, held
 from nessie.api.options import check_target
+from nessie.api.thresholds import Thresholds
 from nessie.base.source import NessieError
 from nessie.base.system.deep import run_deep
 from nessie.base.system.writing import write
@@ -19,7 +21,6 @@ from nessie.inspect.views import VIEWS, Call, Subject, explanation_of, graphs_of
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.mono.copies.copies import monomorphic
 from nessie.session.calling import prepare_call
-from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.typing.signatures import concrete_type
 
@@ -124,39 +125,21 @@ class Asked:
 
     def job(self) -> pipeline.Job:
         target = check_target(self.target or self.program._options.target)
-        return replace(self.program._session.job, target=target, strict=True)
+        session = self.program._session
+        return replace(session.job, target=target, strict=True, tuning=session.target.tuning, entry=self.function)
 
 
-@dataclass(frozen=True)
-class Held:
-    """A copy of the program's session with names for the arguments, and notes on their conversions."""
-    session: Session
-    names: list[syntax.Exp]
-    notes: list[str]
-
-
-def held(asked: Asked) -> Held:
-    entry = asked.program._session.environment.lookup(asked.function)
-    if entry and entry.defaults and len(asked.given) < entry.arity and not isinstance(asked.given[-1], tuple):
-        raise NessieError(f"kernels are of all {entry.arity} parameters of {asked.function}, and there are "
-                          f"arguments for {len(asked.given)}",
-                          hint=f"give {', '.join(name for name, _ in entry.defaults)}, too, which calls may leave out")
-    taken = asked.program._taken(asked.function, asked.given, asked=asked.type)
-    if taken.device:
-        raise NessieError("arguments on a GPU are not explained",
-                          hint='give their type: type="[float]", type="([int], float)"')
-    before = asked.program._session
-    session = replace(before, values=dict(before.values))
-    names: list[syntax.Exp] = [session.hold(f"argument_{number}", argument.value, argument.type)
-                               for number, argument in enumerate(taken.arguments, 1)]
-    return Held(session, names, taken.notes)
+def held_by(asked: Asked) -> Held:
+    program = asked.program
+    return held(program._session, asked.function, asked.given,
+                lambda: program._taken(asked.function, asked.given, asked=asked.type))
 
 
 def mono_of(asked: Asked) -> tuple[pipeline.Job, Any]:
     """The mono program, and the job that compiles it, for the layouts of the arguments if there are any."""
     session, job = asked.program._session, asked.job()
     if asked.given:
-        found = held(asked)
+        found = held_by(asked)
         prepared = prepare_call(found.session, asked.function, found.names)
         entry = next(f for f in prepared.program.functions if f.name == prepared.program.entry)
         layouts = [layout_of_value(p.type, v) for p, v in zip(entry.parameters, prepared.arguments, strict=True)]
@@ -190,7 +173,7 @@ def explain(asked: Asked, everything: bool) -> Explanation:
     def work() -> Explanation:
         from nessie.schedule.explain import json as explain_json
         from nessie.schedule.explain import text as explain_text
-        arguments = held(asked) if asked.given else None
+        arguments = held_by(asked) if asked.given else None
         if arguments is not None:
             call = Call(arguments.session, arguments.names)
             subject = Subject(asked.job(), forms.MONO, None, asked.function, everything=everything, call=call)
@@ -218,6 +201,22 @@ def kernels(asked: Asked) -> Kernels:
         fused = driver.compile_program(job, forms.MONO, program, pipeline.pass_named("fuse"))
         return Kernels(forms.FUSED.show(fused), tuple(k.name for k in fused.kernels))
     return compiling(work)
+
+
+def versions(asked: Asked) -> tuning.Versions:
+    arguments = held_by(asked) if asked.given else None
+    subject = subject_of(asked)
+    if arguments is None:
+        return tuning.versions(subject.job, subject.program, asked.function, None)
+    call = arguments.session.target, arguments.prepared(asked.function)
+    return tuning.versions(subject.job, subject.program, asked.function, call)
+
+
+def tuned(asked: Asked, calls: Iterable[Sequence[Any]]) -> Thresholds:
+    program = asked.program
+    target = program._calls.target(check_target(asked.target or program._options.target))
+    given = (held_by(replace(asked, given=tuning.arguments_of(asked.function, call))) for call in calls)
+    return tuning.tuned(program._calls, asked.function, given, target, program._source.name)
 
 
 def stages(asked: Asked) -> Stages:
