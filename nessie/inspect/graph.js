@@ -5,6 +5,7 @@ const GAP = 50;                         // between regions
 const [READABLE, LARGEST, CLEAREST] = [0.65, 1.2, 2.5];         // scales: least readable, largest at first, largest
 const PULLED = 24;                      // how far a line is pulled that is pulled aside
 const COLOURS = 8;                      // colours of kernels: classes c0 to c7
+const SOON = 60;                        // ms until what is not in view is drawn
 
 function shape(name, attributes, ...children) {
   const made = document.createElementNS(SVG, name);
@@ -23,6 +24,11 @@ function curve(points) {
     [x, y] = [u, v];
   }
   return parts.join(" ");
+}
+
+/** What is drawn of a region, as a text. */
+function keyOf({ pairs, cost, bytes, status, ...drawn }) {
+  return JSON.stringify(drawn);
 }
 
 class GraphStage {
@@ -45,19 +51,26 @@ class GraphStage {
     this.body = element("div", { className: "graph" }, element("div", { className: "scroll" }, this.table), element("div", { className: "canvas" }, this.svg, buttons),
       this.details);
     this.mode = data.mode;
+    this.drawn = new Map();             // the drawings of regions, by what is drawn
+    this.room = { width: 0, height: 0 };
     this.fillTable();
     this.listen();
   }
 
-  /** Show the same of other data: schedule, region and place. */
-  follow(other) {
-    this.mode = this.data.schedules.some((schedule) => schedule.mode === other.mode) ? other.mode : this.data.mode;
-    this.region = other.region;
+  /** Show the same of other data: schedule, region and place. Regions that look as before stay as they are. */
+  renew(data, stage) {
+    Object.assign(this, { data, stage, focus: null });
+    this.mode = data.schedules.some((schedule) => schedule.mode === this.mode) ? this.mode : data.mode;
     if (!this.regions().length) this.region = "";
-    for (const radio of this.table.querySelectorAll("input")) radio.checked = radio.value === this.mode;
-    this.draw();
-    Object.assign(this, { view: other.view, least: other.least });
+    this.fillTable();
+    this.draw(this.inView());
     this.place();
+  }
+
+  /** Where the drawing is in view: from which height to which. */
+  inView() {
+    const { y, scale } = this.view;
+    return [-y / scale, (this.room.height - y) / scale];
   }
 
   button(text, title, act) {
@@ -81,7 +94,7 @@ class GraphStage {
       return element("tr", {}, element("th", { scope: "row" }, label),
         ...cells("td", [String(schedule.kernels), bytesText(schedule.bytes), timeText(schedule.cost), schedule.status]));
     });
-    this.table.append(element("caption", {}, "Schedules"), element("thead", {}, head), element("tbody", {}, ...rows));
+    this.table.replaceChildren(element("caption", {}, "Schedules"), element("thead", {}, head), element("tbody", {}, ...rows));
   }
 
   setMode(mode) {
@@ -113,30 +126,68 @@ class GraphStage {
 
   // Drawing ---------------------------------------------------------------------------------------
 
-  draw() {
-    this.boxes = [];                    // the nodes' shapes, numbers and positions
-    this.kernels = [];
-    this.edges = [];
-    this.world = shape("g", {});
-    const tip = (id, kind) => shape("marker", { id, markerWidth: 9, markerHeight: 8, refX: 8, refY: 4, orient: "auto",
-      markerUnits: "userSpaceOnUse" }, shape("path", { d: "M0,0 L9,4 L0,8 z", class: kind }));
-    this.svg.replaceChildren(shape("defs", {}, tip("tip", "tip"), tip("memory-tip", "tip memory")), this.world);
-    let top = 0;
+  /** Draw the regions; those outside of what is in view, if that is given, a moment later. */
+  draw(view = [-Infinity, Infinity]) {
+    clearTimeout(this.later);
+    this.later = null;
+    this.world ??= this.canvas();
+    const before = this.drawn;
+    this.drawn = new Map();
     this.size = { width: 1, height: 1 };
+    let top = 0;
+    let waits = false;
     for (const region of this.regions()) {
-      const group = shape("g", { transform: `translate(0,${top + 26})` },
-        shape("text", { class: "heading", y: -10 }, region.title));
-      this.drawRegion(region, group, top + 26);
-      this.world.append(group);
+      const key = keyOf(region);
+      const there = before.get(key);
+      const seen = top <= view[1] && top + region.height + GAP >= view[0];
+      if (there || seen) this.drawn.set(key, this.at(there ?? this.drawRegion(region), top + 26));
+      else waits = true;
       this.size.width = Math.max(this.size.width, region.width, 7 * region.title.length);
       top += region.height + GAP;
     }
     this.size.height = Math.max(1, top - GAP + 26);
-    this.boxes[0]?.shape.setAttribute("tabindex", 0);
+    const all = [...this.drawn.values()];
+    this.hold(all.map((one) => one.group));
+    this.boxes = all.flatMap((one) => one.boxes);               // the nodes' shapes, numbers and positions
+    this.kernels = all.flatMap((one) => one.kernels);
+    this.edges = all.flatMap((one) => one.edges);
+    const first = this.boxes.find((item) => item.shape === document.activeElement) ?? this.boxes[0];
+    if (first) this.rove(first);
     this.light(this.focus);
+    if (waits) this.later = setTimeout(() => this.draw(), SOON);
   }
 
-  drawRegion(region, group, top) {
+  /** Put these into the drawing and nothing else; what is in its place is not touched, which would draw it anew. */
+  hold(groups) {
+    const wanted = new Set(groups);
+    for (const other of [...this.world.children]) if (!wanted.has(other)) other.remove();
+    groups.forEach((group, place) => {
+      const there = this.world.children[place];
+      if (there !== group) this.world.insertBefore(group, there ?? null);
+    });
+  }
+
+  /** The drawing, without anything in it. */
+  canvas() {
+    const world = shape("g", {});
+    const tip = (id, kind) => shape("marker", { id, markerWidth: 9, markerHeight: 8, refX: 8, refY: 4, orient: "auto",
+      markerUnits: "userSpaceOnUse" }, shape("path", { d: "M0,0 L9,4 L0,8 z", class: kind }));
+    this.svg.replaceChildren(shape("defs", {}, tip("tip", "tip"), tip("memory-tip", "tip memory")), world);
+    return world;
+  }
+
+  /** The drawing of a region at this height. */
+  at(drawn, top) {
+    if (drawn.top === top) return drawn;
+    drawn.top = top;
+    drawn.group.setAttribute("transform", `translate(0,${top})`);
+    for (const box of drawn.boxes) box.y = box.node.y + top;
+    return drawn;
+  }
+
+  drawRegion(region) {
+    const group = shape("g", {}, shape("text", { class: "heading", y: -10 }, region.title));
+    const [boxes, kernels, edges] = [[], [], []];
     const box = ({ x, y, width, height }, rx) => shape("rect", { x, y, width, height, rx });
     const text = (words, { x, y, width }, down, kind) => shape("text",
       { x: x + width / 2, y: y + down, class: kind, "text-anchor": "middle" }, words);
@@ -146,12 +197,12 @@ class GraphStage {
         shape("text", { class: "small", x: kernel.x + 10, y: kernel.y + 20 }, kernel.title));
       made.addEventListener("click", () => this.pinKernel(region, place));
       made.addEventListener("mouseover", () => this.tell(focusOnNodes(this.data, own), "hover"));
-      this.kernels.push({ shape: made, nodes: own, box: kernel });
+      kernels.push({ shape: made, nodes: own, box: kernel });
       group.append(made);
     });
     for (const array of region.arrays.filter((other) => other.node !== null)) {
       const made = shape("path", { class: "line memory", d: curve(array.stem) });
-      this.edges.push({ shape: made, ends: [region.nodes[array.node].id] });
+      edges.push({ shape: made, ends: [region.nodes[array.node].id] });
       group.append(made);
     }
     for (const line of region.lines) {
@@ -161,9 +212,9 @@ class GraphStage {
         "marker-end": `url(#${line.memory && !order ? "memory-tip" : "tip"})` },
       shape("title", {}, `${line.names.join(", ")}: ${line.modes.join(", ")}`));
       const ends = [line.from, line.to].filter((end) => end !== null).map((end) => region.nodes[end].id);
-      this.edges.push({ shape: made, ends });
+      edges.push({ shape: made, ends });
       group.append(made);
-      if (this.wish && ends.length === 2) group.append(this.grip(line, made, pairOf(region, ends)));
+      if (this.wish && ends.length === 2) group.append(this.grip(line, made, ends));
     }
     for (const array of region.arrays) {
       group.append(shape("g", { class: array.output ? "array output" : "array" },
@@ -173,21 +224,29 @@ class GraphStage {
       const made = shape("g", { class: node.copy ? "node copy" : "node", tabindex: -1, role: "button",
         "aria-label": `${node.name}, ${node.op}, ${region.kernels[node.kernel].title}` },
       shape("title", {}, node.name), box(node, 4), text(node.lines[0], node, 17, ""), text(node.lines[1], node, 32, "small"));
-      const item = { shape: made, id: node.id, x: node.x, y: node.y + top, width: node.width, height: node.height };
+      const item = { shape: made, id: node.id, node, x: node.x, y: node.y, width: node.width, height: node.height };
       made.addEventListener("click", () => this.pin(item));
       made.addEventListener("focus", () => this.walkTo(item));
       made.addEventListener("mouseover", () => this.tell(focusOnNodes(this.data, [node.id]), "hover"));
-      this.boxes.push(item);
+      boxes.push(item);
       group.append(made);
     }
+    return { group, boxes, kernels, edges, top: null };
   }
 
-  /** What the mouse takes a line by. Pulled aside, it cuts its two nodes apart, or fuses them if they are apart. */
-  grip(line, drawn, pair) {
-    const wish = wishOf(pair);
-    const made = shape("path", { class: wish ? "grip" : "grip fixed", d: curve(line.points) },
-      shape("title", {}, `${line.names.join(", ")}: ${wish ? `pull it aside to ${wish} ${pair.first} and ${pair.second}`
-        : `${pair ? pair.verdict : "an order"}${pair?.reason ? `, ${pair.reason}` : ""}`}`));
+  /** What the mouse takes a line between these nodes by. Pulled aside, it cuts them apart, or fuses them if they are
+   *  apart. */
+  grip(line, drawn, ends) {
+    const title = shape("title", {});
+    const made = shape("path", { class: "grip", d: curve(line.points) }, title);
+    let [pair, wish] = [null, ""];
+    made.addEventListener("pointerenter", () => {
+      pair = pairOf(regionOf(this.data, this.schedule(), ends[0]), ends);
+      wish = wishOf(pair);
+      made.classList.toggle("fixed", !wish);
+      title.textContent = `${line.names.join(", ")}: ${wish ? `pull it aside to ${wish} ${pair.first} and ${pair.second}`
+        : `${pair ? pair.verdict : "an order"}${pair?.reason ? `, ${pair.reason}` : ""}`}`;
+    });
     const let_go = () => {
       drawn.setAttribute("d", curve(line.points));
       drawn.classList.remove("pulled");
@@ -247,6 +306,11 @@ class GraphStage {
       this.drag = null;
     }, true);
     svg.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => {
+      this.room = { width: svg.clientWidth, height: svg.clientHeight };
+      if (this.world) this.place();
+    }).observe(svg);
+    this.details.addEventListener("scroll", () => { this.scrolled = true; });
   }
 
   key(event) {
@@ -275,7 +339,7 @@ class GraphStage {
 
   /** Show the whole drawing. */
   fit() {
-    const [width, height] = [this.svg.clientWidth, this.svg.clientHeight];
+    const { width, height } = this.room = { width: this.svg.clientWidth, height: this.svg.clientHeight };
     if (!width) return;
     this.least = Math.min(CLEAREST, (width - 24) / this.size.width, (height - 24) / this.size.height);
     const scale = Math.min(LARGEST, this.least);
@@ -299,7 +363,7 @@ class GraphStage {
 
   place() {
     const { x, y, scale } = this.view;
-    const [width, height] = [this.svg.clientWidth, this.svg.clientHeight];
+    const { width, height } = this.room;
     const keep = (at, room, size) => Math.min(room - 60, Math.max(60 - size * scale, at));
     this.view.x = keep(x, width, this.size.width);
     this.view.y = keep(y, height, this.size.height);
@@ -308,7 +372,7 @@ class GraphStage {
 
   show(item) {
     const { x, y, scale } = this.view;
-    const [width, height] = [this.svg.clientWidth, this.svg.clientHeight];
+    const { width, height } = this.room;
     const [left, top] = [x + item.x * scale, y + item.y * scale];
     if (left < 0 || left + item.width * scale > width) this.view.x = (width - item.width * scale) / 2 - item.x * scale;
     if (top < 0 || top + item.height * scale > height) this.view.y = height / 3 - item.y * scale;
@@ -335,6 +399,7 @@ class GraphStage {
   pinKernel(region, place) {
     const own = region.nodes.filter((node) => node.kernel === place).map((node) => node.id);
     this.tell(focusOnNodes(this.data, own), "pin");
+    this.told = null;
     this.details.replaceChildren(...kernelDetails(this.data, this.schedule(), region, place, this.links()));
   }
 
@@ -370,10 +435,15 @@ class GraphStage {
   /** Show the details of the nodes in focus. */
   tellDetails(focus) {
     const one = focus?.nodes.length === 1 && !focus.near;
+    const told = focus ? null : JSON.stringify(this.schedule().regions.map(({ title, nodes, kernels }) =>
+      [title, nodes.map((node) => node.op), kernels.length]));
+    if (told && told === this.told) return;
+    this.told = told;
     this.details.replaceChildren(...(one ? nodeDetails(this.data, this.schedule(), focus.nodes[0], this.links())
       : focus ? severalDetails(this.data, focus, this.links())
         : [...legend(this.data, this.schedule()), ...this.overview()]));
-    this.details.scrollTop = 0;
+    if (this.scrolled) this.details.scrollTop = 0;
+    this.scrolled = false;
   }
 
   /** The regions of a large program, each with its size; a choice shows it alone. */

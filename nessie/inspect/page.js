@@ -24,7 +24,6 @@ class Page {
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.tell(null, "pin");
     });
-    addEventListener("resize", () => this.stages.get("graph")?.place());
   }
 
   /** What comes before the panes are made: nothing here. */
@@ -88,13 +87,10 @@ class Page {
       element("option", { value: other.name, selected: other.name === name }, other.name)));
     choice.setAttribute("aria-label", `${order} pane`);
     choice.addEventListener("change", () => this.change(place, choice.value));
-    const parts = stage.parts();
-    const part = element("select", { className: "part", title: "which part of it", disabled: parts.length < 2 },
-      element("option", { value: "" }, "all of it"), ...parts.map((label) => element("option", { value: label }, label)));
+    const part = element("select", { className: "part", title: "which part of it" });
     part.setAttribute("aria-label", `Part of ${name}`);
-    part.value = stage.partChoice?.value ?? "";
     part.addEventListener("change", () => stage.only(part.value));
-    stage.partChoice = part;
+    this.offerParts(stage, part, stage.partChoice?.value ?? "");
     const places = element("button", { type: "button", className: "places", disabled: true, title: "go to the next" });
     let next = 0;
     places.addEventListener("click", () => stage.showPlace(next++));
@@ -103,6 +99,16 @@ class Page {
     pane.setAttribute("aria-label", `${order} pane: ${name}`);
     pane.dataset.stage = name;
     return pane;
+  }
+
+  /** The parts of a stage to choose from. */
+  offerParts(stage, part, chosen) {
+    const parts = stage.parts();
+    part.replaceChildren(element("option", { value: "" }, "all of it"),
+      ...parts.map((label) => element("option", { value: label }, label)));
+    part.disabled = parts.length < 2;
+    part.value = chosen;
+    stage.partChoice = part;
   }
 
   change(place, name) {

@@ -145,6 +145,10 @@ class EditorStage {
 
   light(focus) {
     const found = focus && this.fresh() ? hits(this.data, this.marks, focus) : [];
+    if (!found.length && !this.view.state.field(this.lit.field).size) {
+      this.places = [];
+      return 0;
+    }
     const ranges = found.map(([place, what]) =>
       Decoration.mark({ class: what }).range(this.at(this.marks[place].start), this.at(this.marks[place].end)));
     this.view.dispatch({ effects: this.lit.set.of(Decoration.set(ranges, true)) });
@@ -161,6 +165,7 @@ class EditorStage {
   /** Show errors below the lines in which they are. Their places are in characters of the text. */
   mistakes(errors) {
     const { doc } = this.view.state;
+    if (!errors.length && !this.view.state.field(this.wrong.field).size) return;
     const at = offsets(this.text);
     const found = errors.flatMap((error) => error.places.filter(([name]) => name === "program").flatMap(([, start, end, label], place) => {
       const [from, to] = [start, end].map((one) => Math.min(doc.length, at(one)));

@@ -47,6 +47,7 @@ class LivePage extends Page {
     this.wishes = element("span", { className: "wishes" });
     const copy = element("button", { type: "button", title: "copy the address, which holds the program", onclick: async () => {
       await this.packing;
+      super.remember();
       await navigator.clipboard.writeText(location.href);
       this.status.textContent = "The address is copied: it holds the program, the data and what you see.";
     } }, "copy link");
@@ -166,6 +167,7 @@ class LivePage extends Page {
   // Showing ---------------------------------------------------------------------------------------
 
   show(answer) {
+    const scrolled = new Map(this.panes.map((name) => [name, this.stage(name).body.scrollTop]));     // before anything changes
     const wrong = answer.errors.length > 0;
     this.main.classList.toggle("stale", wrong);
     if (wrong) {
@@ -175,7 +177,7 @@ class LivePage extends Page {
     const same = answer.collected === this.data.collected;
     if (!same) this.showErrors([]);
     this.showFacts(answer);
-    this.update(same ? this.merged(answer) : { ...this.data, ...answer, file: this.data.file || "program" }, same);
+    this.update(same ? this.merged(answer) : { ...this.data, ...answer, file: this.data.file || "program" }, same, scrolled);
     const { cost } = this.data.schedules.find((schedule) => schedule.mode === this.data.mode);
     this.price.textContent = `\u2248 ${timeText(cost)}`;
     this.price.title = "the scheduler's estimate for one run of each region";
@@ -200,8 +202,9 @@ class LivePage extends Page {
     return { ...this.data, ...answer, stages, ...kept, file: this.data.file };
   }
 
-  /** Show other data in the panes as they are. `same`: expressions and nodes have the numbers that they had. */
-  update(data, same) {
+  /** Show other data in the panes as they are. `same`: expressions and nodes have the numbers that they had; `scrolled`:
+   *  how far the panes' texts are. */
+  update(data, same, scrolled) {
     const before = new Map(this.stages);
     this.data = data;
     if (!same) [this.pinned, this.hovered] = [null, null];
@@ -209,7 +212,7 @@ class LivePage extends Page {
     this.editor.show(data, data.stages.find((stage) => stage.name === "source"));
     document.querySelector("h1").textContent = data.entry;
     const focused = this.panes.map((name, place) =>
-      (name === "source" ? null : this.renew(name, place, before.get(name)))).find(Boolean);
+      (name === "source" ? null : this.renew(name, place, before.get(name), scrolled.get(name)))).find(Boolean);
     focused?.focus();
     this.modeChosen();
     if (this.first) {
@@ -221,17 +224,26 @@ class LivePage extends Page {
 
   /** Make the stage of a pane anew; what was shown of the one before stays in view. Returns what has the focus then, if
    *  the pane has it. */
-  renew(name, place, old) {
+  renew(name, place, old, scrolled) {
     const pane = this.main.children[place];
-    const scrolled = old.body.scrollTop;
+    const stageData = this.data.stages.find((stage) => stage.name === name);
+    if (old instanceof GraphStage && this.data.schedules.length) {
+      this.stages.set(name, old);
+      old.renew(this.data, stageData);
+      this.offerParts(old, old.partChoice, old.region);
+      return null;
+    }
+    if (!old.waits && old.stage.text === stageData.text && JSON.stringify(old.stage.marks) === JSON.stringify(stageData.marks)) {
+      this.stages.set(name, Object.assign(old, { data: this.data }));
+      return null;
+    }
     const held = pane.contains(document.activeElement) ? document.activeElement : null;
     const part = old.partChoice?.value ?? "";
     const fresh = this.pane(name, place);
     const stage = this.stage(name);
     pane.replaceWith(fresh);
-    if (stage instanceof GraphStage && old instanceof GraphStage) stage.follow(old);
-    else if (old.waits || stage instanceof GraphStage) stage.start();
-    else stage.body.scrollTop = scrolled;
+    if (old.waits || stage instanceof GraphStage) stage.start();
+    else if (scrolled) stage.body.scrollTop = scrolled;
     if (part && stage.parts().includes(part)) stage.only(part);
     return held && fresh.querySelector(held.matches("select") ? "select" : held.closest(".details") ? ".details" : "[tabindex='0']");
   }
@@ -263,6 +275,14 @@ class LivePage extends Page {
     this.editor.answer.replaceChildren(element("p", { className: "call" }, call.length > 300 ? `${call.slice(0, 297)}...` : call),
       element("pre", { className: "value" }, `${value} : ${type}`), ...(printed ? [element("pre", {}, printed)] : []),
       element("p", { className: "soft" }, told));
+  }
+
+  /** The address remembers all, a moment later: nobody waits for it. */
+  remember() {
+    this.remembering ??= setTimeout(() => {
+      this.remembering = null;
+      super.remember();
+    }, SOON);
   }
 
   state() {

@@ -104,7 +104,8 @@ def test_the_source_and_the_stages_light_up(opened: Browser) -> None:
 
 
 def test_a_line_that_is_pulled_aside_is_cut(opened: Browser) -> None:
-    grip = "[...document.querySelectorAll('.grip:not(.fixed)')].find(e => e.textContent.includes('gts'))"
+    grip = "[...document.querySelectorAll('.grip')].find(e => { e.dispatchEvent(new PointerEvent('pointerenter')); " \
+           "return !e.classList.contains('fixed') && e.textContent.includes('gts') })"
     x, y = opened.run(f"(r => [r.left + r.width / 2, r.top + r.height / 2])({grip}.getBoundingClientRect())")
     for kind, at, buttons in (("mouseMoved", x, 0), ("mousePressed", x, 1), ("mouseMoved", x + 40, 1),
                               ("mouseMoved", x + 80, 1), ("mouseReleased", x + 80, 1)):
