@@ -19,7 +19,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "tests" / "serve")]
 EDITS = {"quicksort": (("e == pivot", "e >= pivot"), ("#s / 2", "#s / 3"), ("lesser, greater", "lesser, lesser"),
-                       ("sorted[0] ++ equal", "equal ++ sorted[0]"), ("8, 14", "81, 14"), ("so all calls", "all calls"))}
+                       ("sorted[0] ++ equal", "equal ++ sorted[0]"), ("8, 14", "81, 14"),
+                       ("so all calls", "all calls"))}
 LETTERS = (("(", "( "), (";", " ;"), ("=", " ="))             # edits of other programs
 FIND = "[...document.querySelectorAll('.cm-line')].find(line => line.textContent.includes({before}))"
 EDIT = """new Promise((done) => {{
@@ -41,7 +42,7 @@ EDIT = """new Promise((done) => {{
       const took = performance.now() - began;
       observer.disconnect();
       const asked = performance.getEntriesByType("resource").find((entry) => entry.name.endsWith("/look"));
-      done({{ took, answered: asked.responseEnd - asked.startTime, asks: asked.startTime - began, bytes: asked.decodedBodySize }});
+      done({{ took, answered: asked.responseEnd - asked.startTime, bytes: asked.decodedBodySize }});
     }}).observe(document.body, {{ attributes: true, attributeFilter: ["data-took"] }});
     document.execCommand("insertText", false, {after});
   }}, 50);

@@ -244,12 +244,9 @@ def is_tunable(name: str) -> bool:
 
 def results(statement: ir.Statement) -> tuple[ir.Param, ...]:
     """The results that the statement binds for those after it."""
-    match statement:
-        case ir.Run(params) | ir.Call(params) | ir.Effect(params) | ir.Branch(params) | ir.Choose(params):
-            return params
-        case ir.HostLet(result, _) | ir.Data(result, _):
-            return (result,)
-    raise TypeError(statement)
+    if isinstance(statement, (ir.HostLet, ir.Data)):
+        return (statement.result,)
+    return statement.results
 
 
 def statements(block: ir.Block) -> Iterator[ir.Statement]:

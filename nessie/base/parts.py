@@ -26,9 +26,10 @@ FORMS = {ONE: "{}", MAYBE: r"{} \| None", MANY: r"tuple\[{}, \.\.\.\]"}
 
 def updated(node: N, **parts: Any) -> N:
     """The node with these parts; the same object where it has them already: so passes see what they left."""
+    held = vars(node)
     for name, part in parts.items():
-        if not same(getattr(node, name), part):
-            return type(node)(**{**vars(node), **parts})        # what `replace` does, sooner
+        if held[name] is not part and not same(held[name], part):
+            return type(node)(**{**held, **parts})      # what `replace` does, sooner
     return node
 
 
@@ -47,6 +48,7 @@ class Parts(Generic[P]):
         self.order = order or {}
         self.fields: dict[type, tuple[tuple[str, str, bool], ...]] = {}
         self.readers: dict[type, Callable[[Any], tuple[P, ...]]] = {}
+        self.names: dict[type, tuple[str, ...]] = {}
 
     def of(self, node: object) -> tuple[P, ...]:
         """The node's parts of this kind, in order of evaluation."""
@@ -66,7 +68,7 @@ class Parts(Generic[P]):
 
     def with_parts(self, node: N, parts: Iterator[P]) -> N:
         """The node with the next of these as its parts."""
-        values = {field.name: getattr(node, field.name) for field in fields(node)}       # type: ignore[arg-type]
+        values = {name: getattr(node, name) for name in self.names_of(type(node))}
         for name, form, through in self.fields_of(type(node)):
             value = values[name]
             items = value if form == MANY else () if value is None else (value,)
@@ -77,10 +79,20 @@ class Parts(Generic[P]):
     def inside(self, node: P) -> Iterator[P]:
         """The node and all in it, each before its parts, in order."""
         waiting = [node]
+        readers = self.readers
         while waiting:
             node = waiting.pop()
             yield node
-            waiting += self.of(node)[::-1]
+            reader = readers.get(type(node))
+            if parts := self.of(node) if reader is None else reader(node):
+                waiting += parts[::-1]
+
+    def names_of(self, kind: type) -> tuple[str, ...]:
+        """The names of all fields of a class."""
+        found = self.names.get(kind)
+        if found is None:
+            found = self.names[kind] = tuple([field.name for field in fields(kind)])
+        return found
 
     def fields_of(self, kind: type) -> tuple[tuple[str, str, bool], ...]:
         """The fields that hold parts: name, ONE, MAYBE or MANY, and whether the parts are those of what it holds."""
@@ -99,7 +111,7 @@ class Parts(Generic[P]):
         return None, False
 
     def reader(self, kind: type) -> Callable[[Any], tuple[P, ...]]:
-        """The function behind `of` for nodes of a class, a fast one where the fields are simple."""
+        """The function behind `of` for nodes of a class, a fast one where the fields hold the parts themselves."""
         held = self.fields_of(kind)
         names = [name for name, _, _ in held]
         if not held:
@@ -109,9 +121,18 @@ class Parts(Generic[P]):
             return get if len(names) > 1 else lambda node: (get(node),)
         if len(held) == 1 and held[0][1:] == (MANY, False):
             return attrgetter(names[0])
-        return lambda node: tuple([part for field in held for part in self.parts_of_field(node, *field)])
+        written = ", ".join([self.written(*field) for field in held])
+        made: Callable[[Any], tuple[P, ...]] = eval(f"lambda node: ({written},)", {"parts": self.parts_of_field})
+        return made
 
-    def parts_of_field(self, node: object, name: str, form: str, through: bool) -> tuple[P, ...]:
-        value = getattr(node, name)
+    def written(self, name: str, form: str, through: bool) -> str:
+        """The parts of a field as Python's text."""
+        if through:
+            return f"*parts(node.{name}, {form!r})"
+        return {ONE: f"node.{name}", MANY: f"*node.{name}",
+                MAYBE: f"*(() if node.{name} is None else (node.{name},))"}[form]
+
+    def parts_of_field(self, value: Any, form: str) -> list[P]:
+        """The parts of what a field holds."""
         items = value if form == MANY else () if value is None else (value,)
-        return tuple([part for item in items for part in self.of(item)]) if through else tuple(items)
+        return [part for item in items for part in self.of(item)]

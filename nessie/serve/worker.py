@@ -18,6 +18,8 @@ from nessie.serve.workers import LENGTH
 WARMING = {"do": "look", "program": "function sums(s) = {sum({y * y : y in x | y > 0}) : x in s};", "data": "[[1, 2]]",
            "stages": ["fused"]}         # a question after which nothing is to be imported any more
 
+GARBAGE = 100_000               # objects until cycles are looked for within a question
+
 
 def main() -> None:
     """Answer until there are no more questions. Says that it is ready by an empty answer."""
@@ -30,6 +32,7 @@ def main() -> None:
         live.answer(question)
     gc.collect()
     gc.freeze()                 # nothing of it will go
+    gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
     confine(memory)
     write(answers, b"")
     while (asked := read(questions)) is not None:

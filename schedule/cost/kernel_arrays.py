@@ -25,14 +25,14 @@ class ArrayLimit:
 
     def __init__(self, index: Index, limit: int) -> None:
         users: dict[str, int] = {}
+        self.of: list[set[str]] = [set() for _ in index.nodes]
         for k, node in enumerate(index.nodes):
             for name in {use.name for use in node.uses} | ({*node.results} - {"_"}):
                 if isinstance(index.types.get(name), ir.Array):
                     users[name] = users.get(name, 0) | (1 << k if index.maker.get(name) != k else 0)
+                    self.of[k].add(name)
         outputs = set(index.graph.outputs)
         self.arrays = {name: Array(mask, index.maker.get(name), name in outputs) for name, mask in users.items()}
-        self.of = [{name for name in users if users[name] >> k & 1 or index.maker.get(name) == k}
-                   for k in range(len(index.nodes))]
         self.most = max([limit, *(len(self.held([k])) for k in range(len(index.nodes)))])
 
     def held(self, members: Iterable[int], copies: Iterable[int] = ()) -> set[str]:

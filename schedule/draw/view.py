@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from nessie.schedule.cost.profiles import CPU, Profile
@@ -139,7 +138,7 @@ def boxes_data(drawing: Drawing) -> dict[str, Any]:
 
 
 def place(area: Area) -> dict[str, float]:
-    return {name: round(number, 1) for name, number in asdict(area).items()}
+    return {name: round(number, 1) for name, number in vars(area).items()}
 
 
 def rounded(points: Points) -> list[list[float]]:
