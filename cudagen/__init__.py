@@ -7,6 +7,7 @@
     loops/          the form loops: the imperative code that skeletons write
     host/           the form host: what launches kernels
     cpu/            the target cpu: LLVM, threads
+    cluster/        kernels of the target cpu on many machines
     native/         the host level in native code, on the CPU
     cuda/           the targets cuda and cudasim: CUDA, drivers
 """

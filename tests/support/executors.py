@@ -6,7 +6,8 @@
     outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
 
 An executor is named by where it runs and how the program was fused; "cudasim ilp", for what the GPU can do, is none of
-EXECUTORS. The host level of cpu3 is native from the start.
+EXECUTORS. The host level of cpu3 is native from the start. "cluster ilp" does tasks of chunks in this process, with
+nothing on the driver.
 The loops interpreter and the CPU get chunks of three items, so that short sequences cross their borders.
 Random programs that ask for too much are Failed with `limit`, which agrees with nothing. Of several failures all
 executors tell the same one, in the same words.
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from built import cpu_device, execute, gpu_device
+from built import cpu_code, cpu_device, execute, gpu_device
 
 from nessie import driver, forms, pipeline
 from nessie.base.source import NessieError, Source, Span
@@ -29,6 +30,8 @@ from nessie.base.system.deep import run_deep
 from nessie.base.types import Type
 from nessie.base.values import flatten_value, plain_value
 from nessie.base.widths import FULL, Widths
+from nessie.cudagen.cluster.device import Cluster
+from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cpu.interpreted import Interpreted
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.host import host
@@ -129,6 +132,7 @@ class Compiled:
             self.devices[executor] = (
                 Interpreted(program, WIDTH) if where == "loops"
                 else gpu_device(program, Cudasim()) if where == "cudasim"
+                else Cluster(cpu_code(program), InProcess(3), 0, 0, WIDTH, quick=True) if where == "cluster"
                 else cpu_device(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
             if where == "cpu3":
                 self.devices[executor].patience = -1

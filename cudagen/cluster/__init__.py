@@ -1,0 +1,13 @@
+"""Kernels on many machines: the CPU target's plans, whose chunks are tasks of a cluster.
+
+    engine      what a cluster is: submit, gather, workers, close
+    slabs       arrays that lie in parts on workers
+    ranges      ranges of ints, with what operators make of them
+    reach       which elements a phase's chunks read and write, found by running its code on ranges
+    borders     where chunks of segments begin, which phases are told
+    tasks       what workers do
+    kernels     what is known of a program's kernels before they are launched
+    workers     what lies on workers, and how it is asked for
+    phases      a kernel's launch
+    device      the device that the host level sees
+"""

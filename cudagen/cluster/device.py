@@ -1,0 +1,124 @@
+"""The device whose memory is that of a cluster: large arrays lie in slabs on workers, who run the chunks of kernels.
+
+    launch      on the driver by the CPU target, if all is small (`here`); else on workers (cudagen.cluster.phases)
+    upload      large arrays are cut into slabs, each a task: what a worker's death loses is made again
+    gather      waits for tasks, and says whose they were if they fail
+
+The host level runs on the driver, unchanged: scalars, branches, recursion and effects are there, once.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.base.values import OnDevice
+from nessie.cudagen.cluster.engine import Engine
+from nessie.cudagen.cluster.kernels import cluster_program
+from nessie.cudagen.cluster.phases import Launch, words_of
+from nessie.cudagen.cluster.slabs import Spread
+from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
+from nessie.cudagen.cpu.assemble import CpuProgram
+from nessie.cudagen.cpu.device import Cpu
+from nessie.cudagen.host.device import MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Scalar
+from nessie.lambda_cu.layout import scalar
+from nessie.lambda_cu.running.default_depths import MOST_CALLS
+
+HERE = 1 << 20                  # elements that the driver does not send anywhere
+FEW = 4096                      # elements that go along with tasks, and stay on the driver
+EACH = 2                        # tasks for each thread of a cluster
+SLAB = 1 << 22                  # elements of a task, at most, ...
+MOST_EACH = 64                  # ... but so many tasks a thread are enough
+STACK = 512 << 20               # bytes of a task's stack, where kernels recur
+
+
+class Cluster(ErrorWords):
+    """The device. `width`: items a chunk, if not the CPU's own; `here`: elements of a launch that stays on the driver;
+    `few`: of an array that does. `quick`: code is made for few elements."""
+    skips = False
+    patience = math.inf
+    offers: Container[str] = ()
+    costs = Cpu.costs
+
+    def __init__(self, built: CpuProgram, engine: Engine, here: int = HERE, few: int = FEW, width: int | None = None,
+                 quick: bool = False) -> None:
+        self.engine, self.here, self.few = engine, here, few
+        self.cpu = Cpu(built)
+        self.stats = self.cpu.stats
+        self.made = cluster_program(built, width, quick)
+        self.workers = Workers(engine, self.made, self.cpu, few)
+        self.interrupt_word = self.cpu.interrupt_word
+
+    @property
+    def told(self) -> ToldOfCluster:
+        return self.workers.told
+
+    def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
+        self.cpu.begin(memory, rounds, depth)
+        self.workers.least = NO_FAILURE
+
+    def failure(self) -> int:
+        return min(self.workers.least, self.cpu.failure())
+
+    # Arrays ---------------------------------------------------------------------------------
+
+    def upload(self, base: str, values: np.ndarray[Any, Any] | OnDevice) -> Array:
+        return self.cpu.upload(base, values)
+
+    def to_here(self, array: Any) -> Any:
+        if isinstance(array, Array) and isinstance(array.buffer, Spread):
+            return self.cpu.upload(array.base, self.workers.download(array.buffer))
+        return array
+
+    def download(self, array: Array) -> np.ndarray[Any, Any]:
+        if isinstance(array.buffer, Spread):
+            return self.workers.download(array.buffer)
+        return self.cpu.download(array)
+
+    def read(self, array: Array, index: int) -> Scalar:
+        if not isinstance(array.buffer, Spread):
+            return self.cpu.read(array, index)
+        found: Scalar = scalar(self.workers.elements(array.buffer, np.array([index]))[0], array.base)
+        return found
+
+    def offsets(self, array: Array) -> np.ndarray[Any, Any] | None:
+        return None if isinstance(array.buffer, Spread) else self.cpu.offsets(array)
+
+    def free(self, array: Array) -> None:
+        if isinstance(array.buffer, Spread):
+            array.buffer = Spread(array.base, 0)
+        else:
+            self.cpu.free(array)
+
+    def used(self) -> int:
+        return self.cpu.used()
+
+    # Launching ------------------------------------------------------------------------------
+
+    def launch(self, kernel: str, arguments: Sequence[Any], spare: Container[int]) -> Sequence[Any]:
+        launcher = self.cpu.launchers[kernel]
+        if self.is_small(launcher, arguments):
+            self.told.here[kernel] += 1
+            local = [self.to_here(argument) for argument in arguments]
+            results = self.cpu.launch(kernel, local, ())
+            for argument, there in zip(arguments, local, strict=True):
+                if there is not argument:
+                    self.cpu.free(there)
+            return results
+        mine = self.made.launchers[kernel]
+        if mine.alone is not None and mine.alone_chunks is not None and \
+                mine.alone_chunks(words_of(mine, arguments), ()) <= 1:
+            mine = mine.alone  # type: ignore[assignment]
+        launch = Launch(self.workers, kernel, mine, arguments)
+        results = launch.run()
+        self.stats.count(mine.elements(launch.words, launch.cells))
+        return results
+
+    def is_small(self, launcher: Any, arguments: Sequence[Any]) -> bool:
+        """Does the driver do it alone?"""
+        if sum([a.length for a in arguments if isinstance(a, Array)]) > self.here:
+            return False
+        elements: int = launcher.elements(words_of(launcher, arguments), launcher.cells())
+        return elements <= self.here

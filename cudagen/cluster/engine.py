@@ -1,0 +1,62 @@
+"""What a cluster is to Nessie: four calls. An engine is an existing one that people run already, behind these.
+
+    submit    a function of an importable module, on arguments that can be pickled and on what other tasks give
+    gather    what tasks give, brought here
+    workers   how many tasks run at a time
+    close     the end
+
+`InProcess` does each task at once, in this process: what a cluster does can be tested without one.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from nessie.base.records import dataclass
+
+
+class Engine(Protocol):
+    """`near`: workers see this machine's files and memory, so that arrays need not go through the scheduler."""
+    near: bool
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
+        """A task of this name, which is not waited for: function(*arguments, values), where the values are what the
+        tasks `given` give. What is returned stands for the task; when it is dropped, what the task gave goes."""
+
+    def gather(self, tasks: Sequence[Any]) -> list[Any]:
+        """What the tasks give, when they are done."""
+
+    def workers(self) -> int:
+        """How many tasks run at a time."""
+
+    def close(self) -> None:
+        """Nothing is submitted any more."""
+
+
+@dataclass(eq=False)
+class Done:
+    """A task that is done."""
+    value: Any
+
+
+@dataclass(eq=False)
+class InProcess:
+    """Tasks are done when they are submitted; `names` has theirs. `at_a_time`: what `workers` tells."""
+    at_a_time: int = 3
+    near = True
+
+    def __post_init__(self) -> None:
+        self.names: list[str] = []
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Done:
+        self.names.append(name)
+        return Done(function(*arguments, [task.value for task in given]))
+
+    def gather(self, tasks: Sequence[Done]) -> list[Any]:
+        return [task.value for task in tasks]
+
+    def workers(self) -> int:
+        return self.at_a_time
+
+    def close(self) -> None:
+        self.names.clear()

@@ -1,0 +1,83 @@
+"""What is known of a program's kernels before they are launched on a cluster: their plans, whose code is told borders,
+the machine code of that, and which of their arrays are offsets or belong to segments.
+"""
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+
+from nessie.base.records import dataclass
+from nessie.base.system.disk_cache import cached
+from nessie.cudagen.cluster.borders import Borders, with_told_borders
+from nessie.cudagen.cluster.tasks import Code
+from nessie.cudagen.cpu import llvm
+from nessie.cudagen.cpu import machine_code as building
+from nessie.cudagen.cpu.assemble import CpuProgram
+from nessie.cudagen.cpu.device import CpuLauncher
+from nessie.cudagen.generate import chunk_width, generate, with_good_names
+from nessie.cudagen.kernels.scalar_functions import tables_of
+from nessie.cudagen.kernels.walk import SEGMENT, walk_of
+from nessie.cudagen.loops import nodes as loops
+from nessie.lambda_cu import nodes as ir
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """Of one kernel: its root, and the width of its chunks; the parameters that are offsets, which grow; and arrays
+    over segments, to whose elements both chunks write that have a part of the segment."""
+    root: ir.Space | None
+    width: int
+    offsets: frozenset[str]
+    of_segments: frozenset[str]
+
+
+@dataclass(frozen=True)
+class ClusterProgram:
+    """`launchers` are those of the plans, which know sizes; `functions` what is in `code`, `borders` what these are
+    told; `facts` are the kernels'; `recursive` ones need large stacks."""
+    launchers: Mapping[str, CpuLauncher]
+    functions: Mapping[str, loops.Function]
+    borders: Mapping[str, Borders]
+    facts: Mapping[str, KernelFacts]
+    recursive: frozenset[str]
+    code: Code
+
+
+def cluster_program(built: CpuProgram, width: int | None = None, quick: bool = False) -> ClusterProgram:
+    """The program's kernels, ready for a cluster. `width`: items a chunk; `quick`: code is made in a twentieth of the
+    time, for few elements."""
+    program = built.program
+    module, borders = with_told_borders(generate(program, "cpu", width))
+    text = llvm.llvm(module)
+    names = tuple([f.name for f in module.functions if f.kind == "host"])
+    code = b""
+    if names:
+        code = building.build(text, quick=True) if quick else cached(text, building.fingerprint(), building.build)
+    launchers: dict[str, CpuLauncher] = {}
+    for plan in reversed(module.plans):
+        launchers[plan.name] = CpuLauncher(plan, False, False, launchers[plan.alone.plan] if plan.alone else None)
+    tables = tables_of(program, True)
+    facts = {kernel.name: facts_of(with_good_names(kernel), program, width or chunk_width(kernel, tables))
+             for kernel in program.kernels}
+    return ClusterProgram(launchers, {f.name: f for f in module.functions}, borders, facts,
+                          built.recursive, Code(hashlib.sha256(code).hexdigest(), code, names))
+
+
+def facts_of(kernel: ir.Kernel, program: ir.Program, width: int) -> KernelFacts:
+    soacs = [bind.soac for bind in kernel.binds if not isinstance(bind.soac, ir.Once)]
+    offsets = frozenset([name for soac in soacs for name in offsets_in(soac.space)])
+    orders = [soac for soac in soacs if isinstance(soac, ir.Order)]
+    if orders:
+        return KernelFacts(orders[0].space, width, offsets, frozenset())
+    walk = walk_of(kernel, program)
+    of_segments = frozenset([name for step in walk.at(SEGMENT) for name in step.bind.names])
+    return KernelFacts(walk.root, width, offsets, of_segments)
+
+
+def offsets_in(space: ir.Space) -> Iterator[str]:
+    """The arrays that say where the space's segments begin."""
+    match space:
+        case ir.Irregular():
+            yield space.offsets
+        case ir.Nested():
+            yield from offsets_in(space.rows)

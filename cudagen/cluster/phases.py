@@ -1,0 +1,412 @@
+"""A kernel's launch on a cluster: its plan's phases in order, each as tasks of some chunks, or on the driver.
+
+    in chunks    reach (cudagen.cluster.reach) says which elements each chunk reads and writes; a task gets those of its
+                 chunks, as parts of slabs, and gives what it writes, which are slabs of the result
+    once         on the driver, which has what there is one of for each chunk (totals, carries, borders); of large
+                 arrays the few places come where chunks meet, and go back
+    on one       what cannot be parted so is one task: chunks that come in order, writes to any place, sorts
+
+Chunks depend on sizes alone, and the driver folds their totals by the CPU's own code: bits are the CPU target's.
+"""
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
+from nessie.cudagen.cluster import tasks
+from nessie.cudagen.cluster.ranges import Ints, Range
+from nessie.cudagen.cluster.reach import Facts, Known, Reached, lanes_of, places_of, reach
+from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
+from nessie.cudagen.cluster.tasks import ERRORS, Given, Job, Made, Told
+from nessie.cudagen.cluster.workers import Held, Workers
+from nessie.cudagen.cpu.device import CpuLauncher, PreparedPhase
+from nessie.cudagen.host.device import FAILURE, Array
+from nessie.cudagen.host.launching import UNPACKERS
+from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.plan import WORKERS, ArrayResult, Phase
+from nessie.lambda_cu import nodes as ir
+
+MOST_PLACES = 1 << 22           # of an array that come to the driver, where it does something once
+NORESERVE = 0x4000              # of mmap, on Linux: pages are taken when they are written
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Tasks of a phase: `cuts` are their first chunks, and the end. Of each array, what each task reads, what it
+    writes, and of that what it has for good: where two write the same, one of them."""
+    cuts: Ints
+    reads: Mapping[str, Range]
+    writes: Mapping[str, Range]
+    owned: Mapping[str, Range]
+
+
+class Launch:
+    """One launch. `held`: the plan's arrays by name, those that the driver has and those in slabs; `words` and `cells`
+    as a launcher has them."""
+
+    def __init__(self, workers: Workers, name: str, launcher: CpuLauncher, arguments: Sequence[Any]) -> None:
+        self.workers, self.name, self.launcher = workers, name, launcher
+        self.words = words_of(launcher, arguments)
+        self.cells = launcher.cells()
+        self.cell_words: Ints = np.ctypeslib.as_array(self.cells)
+        plan = launcher.plan
+        self.scalars = {p.name: int(a) for p, a in zip(plan.parameters, arguments, strict=True)
+                        if p.size is None and p.base == "int"}
+        self.held: dict[str, Held] = {p.name: workers.placed(a) for p, a in zip(plan.parameters, arguments, strict=True)
+                                      if p.size is not None}
+        self.facts = workers.made.facts.get(name)
+        self.results = {r.buffer for r in plan.results if isinstance(r, ArrayResult)}
+        self.elements: dict[str, dict[int, Any]] = {}
+
+    def run(self) -> list[Any]:
+        for phase, step in zip(self.launcher.plan.phases, self.launcher.steps, strict=True):
+            self.take_buffers(phase, step)
+            chunks = 1 if step.chunks is None else step.chunks(self.words, self.cells)
+            if chunks == 0:
+                continue
+            if step.sort:
+                self.sort(step)
+            elif step.chunks is None:
+                self.once(phase)
+            else:
+                self.in_chunks(phase, chunks)
+        return [self.result(r) for r in self.launcher.plan.results]
+
+    def take_buffers(self, phase: Phase, step: PreparedPhase) -> None:
+        chunks = 1 if step.chunks is None else step.chunks(self.words, self.cells)
+        for buffer, taken in zip(phase.buffers, step.buffers, strict=True):
+            length = taken.size(self.words, self.cells)
+            copied = self.held[buffer.copy] if buffer.copy else None
+            few = length <= max(chunks + 1, self.workers.few) and not isinstance(copied, Spread)
+            if few:
+                array = np.zeros(length, DTYPES[buffer.base])
+                if taken.fill is not None:
+                    array[:] = taken.fill
+                elif copied is not None:
+                    array[:len(copied)] = copied  # type: ignore[arg-type]
+                self.held[buffer.name] = array
+                continue
+            spread = self.held[buffer.name] = Spread(buffer.base, length, [], taken.fill)
+            if copied is not None:
+                spread.slabs = list(self.workers.spread(copied, buffer.base).slabs)
+
+    # Phases in chunks -----------------------------------------------------------------------
+
+    def in_chunks(self, phase: Phase, chunks: int) -> None:
+        borders = self.workers.made.borders.get(phase.function)
+        if borders is not None and borders.array not in self.held:
+            self.held[borders.array] = self.borders(phase.function)
+        parts = None if phase.in_order else self.parted(phase, chunks)
+        if parts is None:
+            parts = self.on_one(phase, chunks)
+        self.submit(phase, parts)
+
+    def parted(self, phase: Phase, chunks: int) -> Parts | None:
+        """How tasks share the chunks; None: they would write to the same places, or nobody knows where."""
+        function = self.workers.made.functions[phase.function]
+        if any(p.writable and a in ("cells", WORKERS) for p, a in passed(function, phase)):
+            return None
+        cuts = self.workers.cuts(chunks, self.launcher.elements(self.words, self.cells))
+        found = self.reached(phase, np.arange(chunks, dtype=np.int64))
+        reads = {name: tasks_of(lanes_of(ranges, chunks), cuts) for name, ranges in found.reads.items()}
+        writes = {name: tasks_of(lanes_of(ranges, chunks), cuts) for name, ranges in found.writes.items()
+                  if name != ERRORS}
+        shared = self.facts.of_segments if self.facts is not None else frozenset()
+        owned = {name: own_parts(ranges, name in shared) for name, ranges in writes.items()}
+        if None in owned.values():
+            return None
+        return Parts(cuts, reads, writes, owned)  # type: ignore[arg-type]
+
+    def on_one(self, phase: Phase, chunks: int) -> Parts:
+        """All chunks are one task's, and all of each array."""
+        function = self.workers.made.functions[phase.function]
+        all_of = {a: Range(np.array([0]), np.array([self.length(a) - 1])) for p, a in passed(function, phase)
+                  if p.array and a in self.held}
+        written = {a for p, a in passed(function, phase) if p.writable}
+        self.workers.told.alone(self.name, phase.function)
+        writes = {a: r for a, r in all_of.items() if a in written}
+        return Parts(np.array([0, chunks]), all_of, writes, writes)
+
+    def submit(self, phase: Phase, parts: Parts) -> None:
+        function = self.workers.made.functions[phase.function]
+        broad = {name: self.put_together(name, ranges) for name, ranges in parts.reads.items()
+                 if isinstance(held := self.held.get(name), Spread) and name not in parts.writes
+                 and is_broad(ranges, held)}
+        running = []
+        for number, (first, last) in enumerate(zip(parts.cuts[:-1], parts.cuts[1:], strict=True)):
+            given: list[Any] = [self.workers.code]
+            words = [self.word(argument, parameter, number, parts, given, broad)
+                     for parameter, argument in passed(function, phase)]
+            job = Job(phase.function, int(first), int(last), words, self.workers.error_words(),
+                      self.workers.stack(self.name))
+            running.append(self.workers.submit(f"{phase.function}-{int(first)}", tasks.run_chunks, job, given=given))
+        self.take(phase, parts, running)
+
+    def word(self, name: str, parameter: loops.Parameter, task: int, parts: Parts, given: list[Any],
+             broad: Mapping[str, Spread]) -> Any:
+        """The argument, for a task."""
+        if not parameter.array:
+            return self.words[self.launcher.slots[name]] if name != WORKERS else 1
+        match name:
+            case tasks.ERRORS | tasks.INTERRUPT:
+                return name
+            case "cells":
+                cells = np.array(self.cell_words)
+                return Made(name, "int", 0, len(cells), values=cells) if parameter.writable else Told(0, cells)
+        held = broad.get(name, self.held[name])
+        wrote = part_of(parts.writes.get(name), task)
+        low, high = part_of(parts.reads.get(name), task)
+        if parameter.writable:
+            low, high = hull(wrote, (low, high)) if name in parts.reads else wrote
+        if isinstance(held, np.ndarray):
+            there = held[low:high]
+            base = next((b for b, t in DTYPES.items() if t == held.dtype), "int")
+            return Made(name, base, low, high, values=there) if parameter.writable else Told(low, there)
+        found = pieces(list(held.between(low, high)), given)
+        if parameter.writable:
+            return Made(name, held.base, low, high, found, held.fill)
+        return Given(held.base, low, high, found, held.fill)
+
+    def put_together(self, name: str, ranges: Range) -> Spread:
+        """The array as one slab, which all workers get that need it."""
+        held = self.held[name]
+        assert isinstance(held, Spread)
+        self.workers.told.broadcast(self.name, name, held.bytes)
+        if len(held.slabs) == 1 and held.slabs[0].low == 0 and held.slabs[0].high == held.length:
+            return held
+        given: list[Any] = []
+        array = Given(held.base, 0, held.length, pieces(held.slabs, given), held.fill)
+        task = self.workers.submit(f"{self.name}-broadcast-{name}", tasks.whole, array, given=given)
+        return Spread(held.base, held.length, [Slab(0, held.length, task)])
+
+    def take(self, phase: Phase, parts: Parts, running: Sequence[Any]) -> None:
+        """What tasks have written: slabs, and what the driver has."""
+        function = self.workers.made.functions[phase.function]
+        written = {a for p, a in passed(function, phase) if p.writable}
+        small = [name for name in written if name in ("cells", ERRORS) or isinstance(self.held.get(name), np.ndarray)]
+        names = sorted({ERRORS, *small})
+        wanted = [self.workers.submit(f"{phase.function}-told-{number}", tasks.some_of, names, given=[task])
+                  for number, task in enumerate(running)]
+        for name in written:
+            held = self.held.get(name)
+            if isinstance(held, Spread) and name in parts.writes:
+                held.write([Slab(low, high, task, name, low - self.begin(parts, name, number))
+                            for number, task in enumerate(running)
+                            for low, high in [part_of(parts.owned[name], number)] if low < high])
+        for number, arrays in enumerate(self.workers.gather(wanted, self.name, phase.function)):
+            self.workers.failed(int(arrays[ERRORS][FAILURE]))
+            for name in small:
+                if name == "cells":
+                    self.cell_words[:] = arrays[name]
+                elif name != ERRORS:
+                    low, high = part_of(parts.owned.get(name), number)
+                    if low == high:
+                        continue
+                    begin = self.begin(parts, name, number)
+                    self.held[name][low:high] = arrays[name][low - begin:high - begin]  # type: ignore[index]
+
+    def begin(self, parts: Parts, name: str, task: int) -> int:
+        """The first element of the array that the task gives."""
+        wrote = part_of(parts.writes[name], task)
+        return hull(wrote, part_of(parts.reads[name], task))[0] if name in parts.reads else wrote[0]
+
+    def sort(self, step: PreparedPhase) -> None:
+        """A sort of values by the library, on one worker."""
+        given_name, result_name = step.sort
+        given: list[Any] = []
+        held = self.workers.spread(self.held[given_name], "")
+        array = Given(held.base, 0, held.length, pieces(held.slabs, given), held.fill)
+        self.workers.told.alone(self.name, step.function)
+        task = self.workers.submit(f"{self.name}-{step.function}", tasks.sorted_by, step.function, array, given=given)
+        result = self.held[result_name]
+        slabs = [Slab(0, held.length, task)]
+        if isinstance(result, Spread):
+            result.write(slabs)
+        else:
+            result[:] = self.workers.download(Spread(held.base, held.length, slabs))
+
+    # Once -----------------------------------------------------------------------------------
+
+    def once(self, phase: Phase) -> None:
+        """On the driver. Where it would need too much of large arrays, on one worker."""
+        function = self.workers.made.functions[phase.function]
+        borders = self.workers.made.borders.get(phase.function)
+        if borders is not None and borders.array not in self.held:
+            self.held[borders.array] = self.borders(phase.function)
+        found = self.reached(phase, None)
+        places: dict[str, Ints] = {}
+        for name, held in self.held.items():
+            if isinstance(held, Spread):
+                here = places_of([*found.reads.get(name, ()), *found.writes.get(name, ())], MOST_PLACES)
+                if here is None:
+                    self.submit(phase, self.on_one(phase, 1))
+                    return
+                if len(here):
+                    places[name] = here
+        holes = {name: self.with_holes(name, at) for name, at in places.items()}
+        errors = np.array(self.workers.error_words(), np.int64)
+        words = [self.word_here(name, parameter, holes, errors) for parameter, name in passed(function, phase)]
+        self.workers.functions[phase.function](0, 1, (ctypes.c_int64 * max(1, len(words)))(*words))
+        self.workers.failed(int(errors[FAILURE]))
+        for name in found.writes:
+            if name in holes:
+                held = self.held[name]
+                assert isinstance(held, Spread)
+                self.workers.patch(held, places[name], holes[name][places[name]], f"{phase.function}-{name}")
+
+    def word_here(self, name: str, parameter: loops.Parameter, holes: Mapping[str, np.ndarray[Any, Any]],
+                  errors: np.ndarray[Any, Any]) -> int:
+        if not parameter.array:
+            return self.words[self.launcher.slots[name]]
+        if name == "cells":
+            return ctypes.addressof(self.cells)
+        if name == "errors":
+            return int(errors.ctypes.data)
+        if name == "interrupt":
+            return ctypes.addressof(self.workers.cpu.interrupt_word)
+        held = holes.get(name, self.held.get(name))
+        return int(held.ctypes.data) if isinstance(held, np.ndarray) else 0
+
+    def with_holes(self, name: str, places: Ints) -> np.ndarray[Any, Any]:
+        """The array, of which these places are there."""
+        held = self.held[name]
+        assert isinstance(held, Spread)
+        size = max(mmap.PAGESIZE, held.length * DTYPES[held.base].itemsize)
+        hole = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)
+        array = np.frombuffer(hole, DTYPES[held.base], held.length)
+        array[places] = self.workers.elements(held, places)
+        return array
+
+    # What is known --------------------------------------------------------------------------
+
+    def reached(self, phase: Phase, chunks: Ints | None) -> Reached:
+        function = self.workers.made.functions[phase.function]
+        names = {p.name: a for p, a in passed(function, phase)}
+        lengths = {name: self.length(name) for name in self.held} | {
+            "cells": len(self.cell_words), "errors": 5, "interrupt": 1}
+        known = {name: Known(partial(np.take, held)) for name, held in self.held.items()
+                 if isinstance(held, np.ndarray) and held.dtype == np.int64 and len(held)}
+        known["cells"] = Known(partial(np.take, self.cell_words))
+        for name in self.facts.offsets if self.facts is not None else ():
+            held = self.held.get(name)
+            if isinstance(held, Spread):
+                known[name] = Known(partial(self.workers.elements, held), grows=True)
+            elif name in known:
+                known[name] = Known(known[name].values, grows=True)
+        facts = Facts(self.scalars, lengths, known, self.own_elements(phase, chunks), chunks)
+        return reach(function, self.workers.made.functions, names, facts)
+
+    def own_elements(self, phase: Phase, chunks: Ints | None) -> Range | None:
+        """Which of the root's elements are each chunk's."""
+        if chunks is None or self.facts is None:
+            return None
+        borders = self.workers.made.borders.get(phase.function)
+        if borders is not None:
+            begins = self.held[borders.array][1::2]  # type: ignore[index]
+            return Range(begins[:len(chunks)], begins[1:len(chunks) + 1] - 1)
+        if isinstance(self.facts.root, ir.Flat):
+            size, width = self.size(self.facts.root.size), self.facts.width
+            return Range(chunks * width, np.minimum((chunks + 1) * width, size) - 1)
+        return None
+
+    def borders(self, function: str) -> np.ndarray[Any, Any]:
+        """Where the chunks of the kernel's root begin."""
+        borders = self.workers.made.borders[function]
+        assert self.facts is not None and isinstance(self.facts.root, ir.Segmented)
+        root = self.facts.root
+        segments, total = self.size(root.segments), self.size(root.total)
+        count = -(-(segments + total) // borders.width)
+        scalars = {**self.scalars, loops.CHUNK_RANGE[0]: 0}
+        offsets = self.held.get(root.offsets) if isinstance(root, ir.Irregular) else None
+        kept = offsets.borders if isinstance(offsets, Spread) else {}
+        if (borders.width, count) not in kept:
+            made = np.zeros(2 * count + 2, np.int64)
+            if isinstance(offsets, Spread):
+                self.workers.borders_on_workers(borders, offsets, scalars, made, count)
+            else:
+                self.workers.borders_here(borders, segments, scalars, self.held, made, count)
+            made[2 * count:] = segments, total
+            kept[borders.width, count] = made
+        return kept[borders.width, count]
+
+    def size(self, size: ir.Size) -> int:
+        return size if isinstance(size, int) else self.scalars[size]
+
+    def length(self, name: str) -> int:
+        held = self.held[name]
+        return held.length if isinstance(held, Spread) else len(held)
+
+    def result(self, result: Any) -> Any:
+        if not isinstance(result, ArrayResult):
+            return UNPACKERS[result.base](int(self.cells[result.slot]))
+        held = self.held[result.buffer]
+        length = None
+        for name, size in self.launcher.lengths:
+            if name == result.buffer:
+                length = size(self.words, self.cells)
+        if isinstance(held, Spread):
+            if length is not None:
+                held = Spread(held.base, length, list(held.between(0, length)), held.fill, held.borders)
+            if not held.is_whole():
+                raise RuntimeError(f"{self.name} has not written all of {result.buffer}")
+            return Array(held.base, held.length, held)
+        base = next(b.base for phase in self.launcher.plan.phases for b in phase.buffers if b.name == result.buffer)
+        return self.workers.cpu.upload(base, held[:length].copy())
+
+
+def words_of(launcher: CpuLauncher, arguments: Sequence[Any]) -> list[int]:
+    """The scalars' words; arrays have none."""
+    words = [0] * len(launcher.slots)
+    for at, (argument, pack) in enumerate(zip(arguments, launcher.packers, strict=True)):
+        words[at] = 0 if pack is None else pack(argument)
+    words[launcher.slots[WORKERS]] = 1
+    return words
+
+
+def passed(function: loops.Function, phase: Phase) -> list[tuple[loops.Parameter, str]]:
+    """The function's parameters, each with the name of what it gets."""
+    first = 0 if phase.chunks is None else 2
+    return [(p, a.name) for p, a in zip(function.parameters[first:], phase.arguments, strict=True)
+            if isinstance(a, loops.Name)]
+
+
+def tasks_of(lanes: Range, cuts: Ints) -> Range:
+    """What the lanes of each task have together."""
+    return Range(np.minimum.reduceat(lanes.low, cuts[:-1]), np.maximum.reduceat(lanes.high, cuts[:-1]))
+
+
+def own_parts(ranges: Range, shared: bool) -> Range | None:
+    """The ranges, if no two tasks write to one place; `shared`: where two meet, both may write the same."""
+    low, end = np.array(ranges.low), -1
+    for task in np.flatnonzero(ranges.low <= ranges.high):
+        if low[task] == end and shared:
+            low[task] += 1
+        if low[task] <= end:
+            return None
+        end = max(end, int(ranges.high[task]))
+    return Range(low, ranges.high)
+
+
+def part_of(ranges: Range | None, task: int) -> tuple[int, int]:
+    """What a task has, from one place to before another."""
+    if ranges is None or ranges.low[task] > ranges.high[task]:
+        return 0, 0
+    return int(ranges.low[task]), int(ranges.high[task]) + 1
+
+
+def hull(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    there = [part for part in (a, b) if part[0] < part[1]]
+    return (min(low for low, _ in there), max(high for _, high in there)) if there else (0, 0)
+
+
+def is_broad(ranges: Range, held: Spread) -> bool:
+    """Do several tasks read so much of the array that they might as well have all of it?"""
+    widths = np.maximum(0, ranges.high - ranges.low + 1)
+    return len(widths) > 1 and int(widths.sum()) > 2 * held.length + 64 * len(widths)

@@ -1,0 +1,228 @@
+"""What workers do. A task is a run of chunks of one phase, by the CPU target's code, or moves parts of arrays.
+
+A task gives a dictionary of arrays, whose names are the plan's. To the code, an array begins where it would if all of
+it were there: the address of a slab, less that of as many elements as come before it.
+"""
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
+from nessie.cudagen.cluster.slabs import Piece
+from nessie.cudagen.cpu.device import load
+from nessie.cudagen.cpu.sorting import SORTS
+from nessie.cudagen.host.device import STACK
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+ERRORS, INTERRUPT = "errors", "interrupt"
+WORD = (1 << 64) - 1
+STACK_LEFT = 8 << 20            # bytes of a stack that are left to what recursion itself calls
+
+
+@dataclass(frozen=True)
+class Code:
+    """Machine code of a program's phases; `digest` says which."""
+    digest: str
+    code: bytes
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """An array that is read: elements from `low` to before `high`."""
+    base: str
+    low: int
+    high: int
+    pieces: Sequence[Piece]
+    fill: Any = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """An array that came with the task: elements from `low` on."""
+    low: int
+    values: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """An array that the task gives: elements from `low` to before `high`. What they are before it writes is in pieces,
+    or in `fill`, or came with the task."""
+    name: str
+    base: str
+    low: int
+    high: int
+    pieces: Sequence[Piece] = ()
+    fill: Any = None
+    values: np.ndarray[Any, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Chunks of a phase from `first` to before `last`; words for its arguments. `errors` are the error words. `stack`:
+    bytes that recursion may take; 0: there is none."""
+    function: str
+    first: int
+    last: int
+    words: Sequence[int | str | Given | Told | Made]
+    errors: Sequence[int]
+    stack: int = 0
+
+
+_loaded: dict[str, dict[str, Any]] = {}
+_lock = threading.Lock()
+_interrupt = (ctypes.c_int64 * 1)()             # what loops without a known bound look at, of all tasks of this process
+
+
+def functions_of(code: Code) -> dict[str, Any]:
+    """The functions, loaded once a process."""
+    with _lock:
+        if code.digest not in _loaded:
+            _loaded[code.digest] = load(code.code, code.names)
+        return _loaded[code.digest]
+
+
+def interrupt(now: bool = True) -> None:
+    """All that runs in this process ends soon; or again may go on."""
+    _interrupt[0] = now
+
+
+def run_chunks(job: Job, given: list[Any]) -> Arrays:
+    """`given`: the code, and what tasks gave."""
+    function = functions_of(given[0])[job.function]
+    made: Arrays = {ERRORS: np.array(job.errors, np.int64)}
+    words, kept = [], []
+    for word in job.words:
+        match word:
+            case int():
+                words.append(word)
+                continue
+            case "errors" | "interrupt":
+                words.append(made[ERRORS].ctypes.data if word == ERRORS else ctypes.addressof(_interrupt))
+                continue
+            case Given(base, low, high, pieces, fill):
+                array = assembled(base, low, high, pieces, given, fill)
+            case Told(low, array):
+                array = np.ascontiguousarray(array)
+            case Made(name, low=low):
+                array = made[name] = begun(word, given)
+        kept.append(array)
+        words.append(address(array, low))
+    words_there = (ctypes.c_int64 * max(1, len(words)))(*words)
+
+    def run() -> None:
+        function(job.first, job.last, words_there)
+
+    if job.stack:
+        made[ERRORS][STACK] = job.stack - STACK_LEFT
+        with_stack(job.stack, run)
+    else:
+        run()
+    return made
+
+
+def with_stack(size: int, run: Any) -> None:
+    """Run it in a thread with a stack of so many bytes."""
+    with _lock:
+        before = threading.stack_size(size)
+        thread = threading.Thread(target=run)
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(before)
+    thread.join()
+
+
+def begun(made: Made, given: list[Any]) -> np.ndarray[Any, Any]:
+    """What an array holds before the task writes to it."""
+    if made.values is not None:
+        return np.array(made.values, DTYPES[made.base])
+    if made.pieces:
+        return np.array(assembled(made.base, made.low, made.high, made.pieces, given, made.fill))
+    array = np.empty(made.high - made.low, DTYPES[made.base])
+    if made.fill is not None:
+        array[:] = made.fill
+    return array
+
+
+def address(array: np.ndarray[Any, Any], low: int) -> int:
+    """Where element 0 would be, as a signed word."""
+    place = (array.ctypes.data - low * array.itemsize) & WORD
+    return place - (WORD + 1) if place > WORD >> 1 else place
+
+
+def assembled(base: str, low: int, high: int, pieces: Sequence[Piece], given: list[Any], fill: Any = None
+              ) -> np.ndarray[Any, Any]:
+    """Elements from `low` to before `high`; without a copy where one piece has them all."""
+    for first, last, number, name, start in pieces:
+        if first <= low and high <= last:
+            return np.ascontiguousarray(given[number][name][start + low - first:start + high - first])
+    array = np.empty(high - low, DTYPES[base])
+    if sum(last - first for first, last, *_ in pieces) < high - low:
+        array[:] = 0 if fill is None else fill
+    for first, last, number, name, start in pieces:
+        array[first - low:last - low] = given[number][name][start:start + last - first]
+    return array
+
+
+def whole(array: Given, given: list[Any]) -> Arrays:
+    """An array that many tasks read, put together once."""
+    return {"": assembled(array.base, array.low, array.high, array.pieces, given, array.fill)}
+
+
+def values(array: np.ndarray[Any, Any], given: list[Any]) -> Arrays:
+    """An array that came with the task."""
+    return {"": array}
+
+
+def same(code: Code, given: list[Any]) -> Code:
+    return code
+
+
+def some_of(names: Sequence[str], given: list[Any]) -> Arrays:
+    """The arrays of these names, of those that a task gave."""
+    return {name: given[0][name] for name in names}
+
+
+def picked(array: Given, places: np.ndarray[Any, Any] | None, given: list[Any]) -> np.ndarray[Any, Any]:
+    """All elements between the array's bounds, or those at places."""
+    found = assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
+    return found if places is None else found[places - array.low]
+
+
+def patched(array: Given, places: np.ndarray[Any, Any], values: np.ndarray[Any, Any], given: list[Any]) -> Arrays:
+    """The array, with these elements at these places."""
+    found = np.array(assembled(array.base, array.low, array.high, array.pieces, given, array.fill))
+    found[places - array.low] = values
+    return {"": found}
+
+
+def sorted_by(function: str, array: Given, given: list[Any]) -> Arrays:
+    """The array, sorted by a function of the library."""
+    found = assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
+    result = np.empty_like(found)
+    SORTS[function](found, result)
+    return {"": result}
+
+
+def borders_of(code_of: tuple[str, int, int], offsets: Given, words: Sequence[int | None], given: list[Any]
+               ) -> tuple[int, np.ndarray[Any, Any]]:
+    """The borders that lie in segments whose offsets are given: the first one's number, and of each the segment and the
+    element. `code_of`: the function, the width of chunks, and how many borders there are."""
+    function, width, count = code_of
+    found = assembled(offsets.base, offsets.low, offsets.high, offsets.pieces, given)
+    least, most = offsets.low, offsets.high - 2
+    first, beyond = [min(count, -(-(int(found[row - offsets.low]) + row) // width))
+                     for row in (offsets.low, offsets.high - 1)]
+    made = np.zeros(2 * max(0, beyond - first), np.int64)
+    if len(made):
+        arrays = iter([address(found, offsets.low), address(made, 2 * first)])
+        packed = [next(arrays) if word is None else word for word in (least, most, *words)]
+        functions_of(given[0])[function](first, beyond, (ctypes.c_int64 * len(packed))(*packed))
+    return first, made

@@ -1,0 +1,205 @@
+"""What lies on workers, and how it is asked for. Large arrays are in slabs (cudagen.cluster.slabs), each of which a
+task has given: what a worker's death loses is made again.
+
+    submit, gather      tasks; the driver waits for several at a time
+    spread, placed      arrays go to workers
+    elements, patch     single elements come and go
+"""
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
+from nessie.cudagen.cluster import tasks
+from nessie.cudagen.cluster.borders import Borders
+from nessie.cudagen.cluster.engine import Engine
+from nessie.cudagen.cluster.kernels import ClusterProgram
+from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
+from nessie.cudagen.cluster.tasks import Given
+from nessie.cudagen.cpu.device import Cpu, load
+from nessie.cudagen.host.device import NO_FAILURE, Array
+from nessie.cudagen.host.memory import view
+from nessie.cudagen.loops import nodes as loops
+
+EACH = 2                        # tasks for each thread of a cluster
+SLAB = 1 << 22                  # elements of a task, at most, ...
+MOST_EACH = 64                  # ... but so many tasks a thread are enough
+STACK = 512 << 20               # bytes of a task's stack, where kernels recur
+
+Held = np.ndarray[Any, Any] | Spread
+
+
+@dataclass
+class ToldOfCluster:
+    """What happened, for who asks: tasks by the names of what they do, kernels on one worker, arrays that all workers
+    got with their bytes, bytes that came to the driver, and how often it waited."""
+    tasks: Counter[str] = field(default_factory=Counter)
+    on_one: Counter[tuple[str, str]] = field(default_factory=Counter)
+    broad: Counter[tuple[str, str]] = field(default_factory=Counter)
+    here: Counter[str] = field(default_factory=Counter)
+    came: int = 0
+    waits: int = 0
+
+    def alone(self, kernel: str, function: str) -> None:
+        self.on_one[kernel, function] += 1
+
+    def broadcast(self, kernel: str, array: str, size: int) -> None:
+        self.broad[kernel, array] += size
+
+
+class Workers:
+    """The workers of an engine, who have the code of a program's kernels. `few`: elements of an array that goes along
+    with tasks, and stays on the driver, whose device is `cpu`; `least`: the first failure by now."""
+
+    def __init__(self, engine: Engine, made: ClusterProgram, cpu: Cpu, few: int) -> None:
+        self.engine, self.made, self.cpu, self.few = engine, made, cpu, few
+        self.functions = load(made.code.code, made.code.names)
+        self.told = ToldOfCluster()
+        self.code = self.submit("code", tasks.same, made.code)
+        self.least = NO_FAILURE
+
+    def failed(self, key: int) -> None:
+        self.least = min(self.least, key)
+
+    def error_words(self) -> list[int]:
+        return [NO_FAILURE, *self.cpu.errors[1:]]
+
+    # Tasks ----------------------------------------------------------------------------------
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
+        self.told.tasks[name.partition("-")[0]] += 1
+        return self.engine.submit(name, function, *arguments, given=given)
+
+    def gather(self, waiting: Sequence[Any], kernel: str = "", function: str = "") -> list[Any]:
+        self.told.waits += 1
+        found = self.engine.gather(waiting)
+        self.told.came += sum(map(size_of, found))
+        return found
+
+    def cuts(self, chunks: int, items: int) -> Ints:
+        """The first chunk of each task, and the end: chunks are shared alike."""
+        threads = self.engine.workers()
+        wanted = max(EACH * threads, min(-(-items // SLAB), MOST_EACH * threads))
+        number = max(1, min(chunks, wanted))
+        return np.arange(number + 1, dtype=np.int64) * chunks // number
+
+    def stack(self, kernel: str) -> int:
+        """Bytes of a task's stack; 0: as much as it has."""
+        return STACK if kernel in self.made.recursive else 0
+
+    # Arrays ---------------------------------------------------------------------------------
+
+    def spread(self, held: Held, base: str) -> Spread:
+        """The array in slabs."""
+        if isinstance(held, Spread):
+            return held
+        base = base or next(name for name, dtype in DTYPES.items() if dtype == held.dtype)
+        width = max(1, -(-len(held) // max(1, EACH * self.engine.workers())))
+        slabs = [Slab(low, low + len(part), self.submit("upload", tasks.values, part))
+                 for low in range(0, len(held), width) for part in [np.ascontiguousarray(held[low:low + width])]]
+        return Spread(base, len(held), slabs)
+
+    def placed(self, array: Array) -> Held:
+        """An argument of a launch on workers: in slabs, unless it has few elements."""
+        if isinstance(array.buffer, Spread):
+            return array.buffer
+        values: np.ndarray[Any, Any] = view(array)
+        if array.length <= self.few:
+            return values
+        spread = self.spread(values, array.base)
+        if array.uses:                          # it is an argument again, perhaps
+            array.buffer = spread
+        return spread
+
+    def download(self, spread: Spread) -> np.ndarray[Any, Any]:
+        found = np.zeros(spread.length, DTYPES[spread.base])
+        if spread.fill is not None:
+            found[:] = spread.fill
+        waiting = [self.pick(spread, slab.low, slab.high) for slab in spread.slabs]
+        for slab, values in zip(spread.slabs, self.gather(waiting), strict=True):
+            found[slab.low:slab.high] = values
+        return found
+
+    def pick(self, spread: Spread, low: int, high: int, places: Ints | None = None) -> Any:
+        """A task that gives elements between these bounds, all or those at places."""
+        given: list[Any] = []
+        array = Given(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
+        return self.submit("pick", tasks.picked, array, places, given=given)
+
+    def elements(self, spread: Spread, places: Ints) -> np.ndarray[Any, Any]:
+        """Elements at these places, wherever they lie; of what nobody has written, the fill or 0."""
+        places = np.asarray(places)
+        wanted = np.unique(places)
+        found = np.full(len(wanted), spread.fill or 0, DTYPES[spread.base])
+        parts = [(slice(*np.searchsorted(wanted, (slab.low, slab.high))), slab) for slab in spread.slabs]
+        parts = [(part, slab) for part, slab in parts if part.start < part.stop]
+        waiting = [self.pick(spread, slab.low, slab.high, wanted[part]) for part, slab in parts]
+        for (part, _), values in zip(parts, self.gather(waiting) if waiting else [], strict=True):
+            found[part] = values
+        return found[np.searchsorted(wanted, places)]
+
+    def patch(self, spread: Spread, places: Ints, values: np.ndarray[Any, Any], name: str) -> None:
+        """Put elements at places: into slabs, and where there are none, as slabs."""
+        left = np.ones(len(places), bool)
+        new = []
+        for slab in spread.slabs:
+            part = slice(*np.searchsorted(places, (slab.low, slab.high)))
+            if part.start < part.stop:
+                given: list[Any] = []
+                array = Given(spread.base, slab.low, slab.high, pieces([slab], given))
+                task = self.submit(name, tasks.patched, array, places[part], values[part], given=given)
+                new.append(Slab(slab.low, slab.high, task))
+                left[part] = False
+        others = np.flatnonzero(left)
+        for run in np.split(others, np.flatnonzero(np.diff(places[others]) != 1) + 1):
+            if len(run):
+                low = int(places[run[0]])
+                new.append(Slab(low, low + len(run), self.submit(name, tasks.values, values[run])))
+        spread.write(sorted(new, key=lambda slab: slab.low))
+
+    # Borders --------------------------------------------------------------------------------
+
+    def borders_here(self, borders: Borders, segments: int, scalars: Mapping[str, int], held: Mapping[str, Held],
+                     made: np.ndarray[Any, Any], count: int) -> None:
+        """Of a closed space: the driver's code computes all."""
+        known = {loops.CHUNK_RANGE[0]: 0, "least": 0, "most": segments, **scalars}
+        arrays = {name: self.download(array) if isinstance(array, Spread) else array for name, array in held.items()
+                  if any(p.name == name for p in borders.tell.parameters)}
+        words = [known[p.name] if not p.array else made.ctypes.data if p.writable else arrays[p.name].ctypes.data
+                 for p in borders.tell.parameters[2:]]
+        self.functions[borders.tell.name](0, count, (ctypes.c_int64 * len(words))(*words))
+
+    def borders_on_workers(self, borders: Borders, offsets: Spread, scalars: Mapping[str, int],
+                           made: np.ndarray[Any, Any], count: int) -> None:
+        """Of an irregular one: each worker computes those in segments whose offsets it has."""
+        words = [None if p.array else scalars.get(p.name, 0) for p in borders.tell.parameters[4:]]
+        waiting = []
+        for slab in offsets.slabs:
+            low, high = slab.low, min(slab.high + 1, offsets.length)
+            if high - low > 1:
+                given: list[Any] = [self.code]
+                array = Given(offsets.base, low, high, pieces(list(offsets.between(low, high)), given))
+                waiting.append(self.submit(borders.tell.name, tasks.borders_of,
+                                           (borders.tell.name, borders.width, count), array, words, given=given))
+        for first, found in self.gather(waiting):
+            made[2 * first:2 * first + len(found)] = found
+
+
+def size_of(found: Any) -> int:
+    """Bytes of what came from a task."""
+    match found:
+        case np.ndarray():
+            return int(found.nbytes)
+        case dict():
+            return sum(map(size_of, found.values()))
+        case tuple():
+            return sum(map(size_of, found))
+    return 0

@@ -1,0 +1,116 @@
+"""A cluster gives the CPU target's bits, and moves no more than the code of a chunk reads.
+
+Tasks are done in this process, on chunks of a few items, three at a time; nothing stays on the driver. Memory beyond a
+task's slabs is not the array's: a task that reads more than it was given would give other bits.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from amounts import examples, many
+from built import cpu_code, cpu_device, execute
+from executors import Compiled, agree, interpreted, outcome
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_folds import fold_programs
+from random_nests import nests
+from random_programs import RandomProgram, programs, sharing_programs
+
+from nessie.base.values import flatten_value, plain_value
+from nessie.cudagen.cluster.device import Cluster
+from nessie.cudagen.cluster.engine import InProcess
+from nessie.cudagen.host import host
+
+WIDTH = 8
+FLOATS = [((7 * i) % 31 - 11.3) * 0.37 for i in range(300)]
+ROWS = [FLOATS[i * i % 50:i * i % 50 + (i * 7) % 23] for i in range(60)]
+LONG = [[1.5], FLOATS, [], [], FLOATS[:9], [2.5]]
+PLACES = [(i * 37) % 300 for i in range(300)]
+
+# A program, its arguments, the kernels that one worker does alone, and the arrays that all workers get.
+PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
+    "dot product": ("main(xs, ys) = sum({0.5 * x * y : x in xs; y in ys})", (FLOATS, FLOATS[::-1]), 0, 0),
+    "two sums": ("main(xs) = let s = sum(xs); p = sum({x in xs | x > 0.0}) in {(x / s, x / p) : x in xs}", (FLOATS,),
+                 0, 0),
+    "scan": ("main(xs) = plus_scan({2.0 * x : x in xs})", (FLOATS,), 0, 0),
+    "filter": ("main(xs) = {x * 2.0 : x in xs | x > 0.0}", (FLOATS,), 0, 0),
+    "segment sums": ("main(m) = {sum({x * 0.1 : x in row}) : row in m}", (ROWS,), 0, 0),
+    "long segments": ("main(m) = {sum({x * 0.1 : x in row}) : row in m}", (LONG,), 0, 0),
+    "ragged filter": ("main(m) = {{x in row | x > 0.0} : row in m}", (ROWS,), 0, 0),
+    "segment scans": ("main(m) = {plus_scan({x * 0.1 : x in row}) : row in m}", (LONG,), 0, 0),
+    "rows by their sums": ("main(m) = {{x / (1.0 + abs(s)) : x in row} : row in m; s in {sum(row) : row in m}}",
+                           (ROWS,), 0, 0),
+    "neighbours": ("main(xs) = {0.5 * x + y : x in take(xs, #xs - 1); y in drop(xs, 1)}", (FLOATS,), 0, 0),
+    "gather": ("main(xs, is) = {x * 0.5 : x in xs} -> is", (FLOATS, PLACES), 0, 1),
+    "sparse matrix": ("main(m, v) = {sum({x * v[round(abs(x))] : x in row}) : row in m}", (ROWS, FLOATS), 0, 1),
+}
+
+
+def devices(program: Compiled) -> tuple[Any, Cluster]:
+    fused = program.executable("ilp")
+    return cpu_device(fused, 1, WIDTH), Cluster(cpu_code(fused), InProcess(3), 0, 0, WIDTH, quick=True)
+
+
+def results(program: Compiled, device: Any, arguments: tuple[Any, ...]) -> Any:
+    types, type_ = program.signature
+    flat = [flatten_value(value, type_) for value, type_ in zip(arguments, types, strict=True)]
+    return plain_value(execute(program.executable("ilp"), flat, device, host.HostLimits()), type_)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_bits_are_those_of_the_cpu(name: str) -> None:
+    text, arguments, alone, broad = PROGRAMS[name]
+    program = Compiled(f"function {text};")
+    cpu, cluster = devices(program)
+    assert agree(results(program, cpu, arguments), results(program, cluster, arguments))
+    told = cluster.told
+    assert (len(told.on_one), len(told.broad)) == (alone, broad), (told.on_one, told.broad)
+    assert cluster.told.here.total() == 0
+
+
+def test_tasks_share_the_chunks() -> None:
+    """38 chunks are six tasks: three threads, each with two."""
+    program = Compiled("function main(xs) = {x + 1.0 : x in xs};")
+    _, cluster = devices(program)
+    results(program, cluster, (FLOATS,))
+    assert isinstance(cluster.workers.engine, InProcess)
+    names = [name for name in cluster.workers.engine.names if name.startswith("K1_sweep") and "told" not in name]
+    assert names == [f"K1_sweep-{38 * k // 6}" for k in range(6)]
+
+
+@pytest.mark.parametrize("here, sent", [(1 << 20, False), (100, True)])
+def test_small_launches_stay_on_the_driver(here: int, sent: bool) -> None:
+    program = Compiled("function main(xs) = sum({x + 1.0 : x in xs});")
+    cluster = Cluster(cpu_code(program.executable("ilp")), InProcess(3), here, 0, WIDTH, quick=True)
+    results(program, cluster, (FLOATS,))
+    assert bool(cluster.told.here) != sent
+    assert bool(cluster.told.tasks["K1_sweep"]) == sent
+
+
+def test_the_least_failure_is_told() -> None:
+    program = Compiled("function main(xs, is) = {0.5 * xs[i] : i in is};")
+    places = [*PLACES[:100], 300, *PLACES[:100], 999, -1]
+    assert agree(outcome(program, "cpu ilp", (FLOATS, places)), outcome(program, "cluster ilp", (FLOATS, places)))
+    found = outcome(program, "cluster ilp", (FLOATS, places))
+    assert any("element 100" in label or "300" in label for _, label in found.told), found
+
+
+def compare(random: RandomProgram) -> None:
+    program = Compiled(random.source)
+    expected = outcome(program, "cpu ilp", random.arguments)
+    if not getattr(interpreted(program, random.arguments), "limit", False):
+        assert agree(expected, outcome(program, "cluster ilp", random.arguments)), random
+
+
+@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
+@given(st.one_of(programs(4), sharing_programs(), nests(), fold_programs()))
+def test_random_programs_on_a_cluster(random: RandomProgram) -> None:
+    compare(random)
+
+
+@pytest.mark.slow
+@settings(max_examples=many(160), suppress_health_check=list(HealthCheck))
+@given(st.one_of(programs(4), nests()))
+def test_more_random_programs_on_a_cluster(random: RandomProgram) -> None:
+    compare(random)
