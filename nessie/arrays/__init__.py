@@ -6,7 +6,6 @@
     checks      shapes and kinds, checked at the call
     nodes       expressions of arrays, as plain data
     operators   what +, <, np.sqrt and sum do, as bodies
-    axes        what goes along one axis; transpositions and products of matrices
     protocols   what NumPy's protocols and Python's operators ask of arrays
     operations  what operations are in NESL
     writing     an expression as one function of NESL
@@ -15,6 +14,7 @@
     values      what comes in and goes out
     devices     where arrays lie
 
+    shapes/     reshaping, joining, what goes along axes, products
     bodies/     Python functions as NESL's syntax trees
     sections/   host sections: functions of arrays that are compiled whole
 """

@@ -20,6 +20,7 @@ from nessie.arrays.errors import at_call
 from nessie.base.source import NessieError
 
 Width = Literal[32, 64]
+Axis = int | tuple[int, ...] | None
 
 
 class Array:
@@ -339,57 +340,102 @@ class Array:
 
     # Reductions ---------------------------------------------------------------------------------
 
-    def sum(self, axis: int | None = None) -> Array:
-        return self._reduced("sum", axis)
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("sum", axis, keepdims)
 
-    def prod(self, axis: int | None = None) -> Array:
-        return self._reduced("prod", axis)
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("prod", axis, keepdims)
 
-    def min(self, axis: int | None = None) -> Array:
-        return self._reduced("min", axis)
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("min", axis, keepdims)
 
-    def max(self, axis: int | None = None) -> Array:
-        return self._reduced("max", axis)
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("max", axis, keepdims)
 
-    def any(self, axis: int | None = None) -> Array:
-        return self._reduced("any", axis)
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("any", axis, keepdims)
 
-    def all(self, axis: int | None = None) -> Array:
-        return self._reduced("all", axis)
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("all", axis, keepdims)
 
-    def mean(self, axis: int | None = None) -> Array:
-        return self._reduced("mean", axis)
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("mean", axis, keepdims)
 
-    def argmin(self, axis: int | None = None) -> Array:
-        return self._reduced("argmin", axis)
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        return self._reduced("argmin", axis, keepdims)
 
-    def argmax(self, axis: int | None = None) -> Array:
-        return self._reduced("argmax", axis)
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        return self._reduced("argmax", axis, keepdims)
+
+    def median(self, axis: Axis = None, keepdims: bool = False) -> Array:
+        return self._reduced("median", axis, keepdims)
+
+    def var(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Array:
+        """The variance: the mean of the squares of distances from the mean. `ddof`: how many fewer they count as."""
+        with at_call():
+            return axes.spread(self, "var", axis, ddof, keepdims)
+
+    def std(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Array:
+        """The standard deviation, the root of the variance."""
+        with at_call():
+            return axes.spread(self, "std", axis, ddof, keepdims)
 
     def cumsum(self, axis: int | None = None) -> Array:
         """Running sums along an axis, or of all elements in order."""
         with at_call():
             return axes.running_sum(self, axis)
 
-    def _reduced(self, how: str, axis: int | None) -> Array:
+    def _reduced(self, how: str, axis: Axis, keepdims: bool) -> Array:
         with at_call():
-            return axes.reduction(self, how, axis)
+            return axes.reduction(self, how, axis, keepdims)
 
-    # Matrices -----------------------------------------------------------------------------------
+    # Numbers ------------------------------------------------------------------------------------
+
+    def clip(self, min: Any = None, max: Any = None) -> Array:
+        """The elements, none of them less or greater than these: numbers, or arrays of them."""
+        clipped: Array = protocols.clip(self, min, max)
+        return clipped
+
+    def round(self, decimals: int = 0) -> Array:
+        """The elements with so many digits behind the point; a half becomes even."""
+        rounded: Array = protocols.rounded(self, decimals)
+        return rounded
+
+    # Shapes -------------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any) -> Array:
+        """The same elements in order, in another shape; -1 is the length that the others leave."""
+        with at_call():
+            return reshaping.reshaped(self, shape)
+
+    def squeeze(self, axis: Axis = None) -> Array:
+        """The array without these axes, which have length 1; without all such axes, if none is given."""
+        with at_call():
+            return reshaping.squeezed(self, axis)
+
+    def transpose(self, *axes: Any) -> Array:
+        """The array with its axes in this order; in the opposite one, if none is given."""
+        with at_call():
+            return reshaping.ordered(self, axes)
+
+    def swapaxes(self, first: int, second: int) -> Array:
+        with at_call():
+            return reshaping.exchanged(self, first, second)
 
     @property
     def T(self) -> Array:
         """The array with its axes in the opposite order."""
-        with at_call():
-            return axes.transposed(self, list(reversed(range(self.ndim))))
+        return self.transpose()
+
+    # Matrices -----------------------------------------------------------------------------------
 
     def __matmul__(self, other: Any) -> Array:
         with at_call():
-            return axes.product(self, other)
+            return products.product(self, other)
 
     def __rmatmul__(self, other: Any) -> Array:
         with at_call():
-            return axes.product(other, self)
+            return products.product(other, self)
 
 
 def _plain(index: Any) -> Any:
@@ -463,4 +509,4 @@ def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tu
 
 protocols.add_operators(Array)
 
-from nessie.arrays import axes  # noqa: E402      it makes arrays
+from nessie.arrays.shapes import axes, products, reshaping  # noqa: E402      they make arrays

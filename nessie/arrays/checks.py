@@ -11,29 +11,31 @@ from typing import Any
 from nessie.arrays import devices, nodes, operations, running
 from nessie.arrays.bodies.expressions import Window
 from nessie.arrays.bodies.functions import Module
-from nessie.arrays.bodies.kinds import Kind, has_single, joined, shown
+from nessie.arrays.bodies.kinds import Kind, Rows, has_single, joined, shown
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, name
 from nessie.base.source import NessieError
 
+UNITS = "an array of fewer dimensions lies along the last ones; an axis of length 1 stands for any length"
 _kinds: dict[Hashable, Kind] = {}
 
 
-def same_shape(what: str, of: Sequence[nodes.Node]) -> nodes.Shape:
-    """The shape of arrays side by side; one of fewer dimensions has the last ones."""
-    shapes = {node.shape for node in of} - {()}     # numbers lie everywhere
-    if len(shapes) < 2:
-        return shapes.pop() if shapes else ()
-    shape = max([node.shape for node in of], key=len)
-    for node in of:
-        own = shape[len(shape) - len(node.shape):]
-        if any([a is not None and b is not None and a != b for a, b in zip(own, node.shape)]):
+def same_shape(what: str, of: Sequence[nodes.Node]) -> tuple[nodes.Shape, tuple[nodes.Axes, ...]]:
+    """The shape of arrays side by side, and for each array the axes, counted from the last, along which its one element
+    stands at all places. An array of fewer dimensions has the last ones. Numbers lie everywhere."""
+    shape: list[int | None] = []
+    for k in range(1, max([len(node.shape) for node in of]) + 1):
+        found = {node.shape[-k] for node in of if len(node.shape) >= k}
+        lengths = found - {1, None}
+        if len(lengths) > 1:
             devices.device_of(nodes.in_order(of))           # what is wrong with these is told first
-            told = " and ".join([nodes.shown_shape(one.shape) for one in of])
-            raise NessieError(f"{what} takes arrays of one shape, and these are of {told}")
-        shape = (*shape[:len(shape) - len(own)], *[b if a is None else a for a, b in zip(own, node.shape)])
-    return shape
+            told = " and ".join([nodes.shown_shape(one.shape) for one in of if one.shape])
+            raise NessieError(f"{what} takes arrays of one shape, and these are of {told}", hint=UNITS)
+        shape.append(lengths.pop() if lengths else None if None in found else 1)
+    stretched = tuple([tuple([k for k, length in enumerate(shape, 1) if len(node.shape) >= k and node.shape[-k] == 1
+                              and length != 1]) for node in of])
+    return tuple(reversed(shape)), stretched if any(stretched) else ()
 
 
 def one_dimension(what: str, node: nodes.Node) -> nodes.Node:
@@ -66,6 +68,13 @@ def result_kind(body: Seen, kinds: tuple[Kind, ...]) -> Kind:
     """The kind that the body gives for elements of these kinds. Most bodies are called again and again."""
     key = body.whole_key, kinds, ()
     return _kinds.get(key) or remember(key, of_several(body, prepared(body).function(body, kinds).gives))
+
+
+def inside_kind(body: Seen, kinds: tuple[Kind, ...]) -> Kind:
+    """The kind that the body gives, inside of rows, for their elements."""
+    if not any([isinstance(kind, Rows) for kind in kinds]):
+        return result_kind(body, kinds)
+    return Rows(inside_kind(body, tuple([kind.element if isinstance(kind, Rows) else kind for kind in kinds])))
 
 
 def of_several(body: Seen, kind: Kind) -> Kind:

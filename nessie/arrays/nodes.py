@@ -17,6 +17,7 @@ from nessie.arrays.errors import Caller
 from nessie.base.records import dataclass
 
 Shape = tuple[int | None, ...]
+Axes = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +54,15 @@ class Index(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Mapped(Operation):
-    """The body of the elements at the same place, and of the place `with_index`. `met`: what has called it, if the
-    arrays' lengths are not known before they are computed."""
+    """The body of the elements at the same place, and of the place `with_index`; `inside` ragged rows, of theirs.
+    `met`: what has called it, if lengths are not known before the arrays are computed. `stretched`: which axes of each
+    array, counted from the last, have one element that stands at all places."""
     of: tuple[Node, ...]
     body: Seen
     with_index: bool = False
     met: Caller | None = None
+    inside: bool = False
+    stretched: tuple[Axes, ...] = ()
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -73,7 +77,7 @@ class Mapped(Operation):
         return self.met or super().caller
 
     def key(self) -> Hashable:
-        return Mapped, self.body.whole_key, self.with_index
+        return Mapped, self.body.whole_key, self.with_index, self.inside, self.stretched
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +105,10 @@ class Stencil(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Zipped(Operation):
-    """Tuples of the elements at the same place. `met` as of Mapped."""
+    """Tuples of the elements at the same place. `met` and `stretched` as of Mapped."""
     of: tuple[Node, ...]
     met: Caller | None = None
+    stretched: tuple[Axes, ...] = ()
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -112,6 +117,9 @@ class Zipped(Operation):
     @property
     def caller(self) -> Caller | None:
         return self.met
+
+    def key(self) -> Hashable:
+        return Zipped, self.stretched
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +144,51 @@ class Swapped(Operation):
 
     def key(self) -> Hashable:
         return Swapped, self.at
+
+
+@dataclass(frozen=True, eq=False)
+class Unit(Operation):
+    """The same with an axis of length 1 more, which becomes the axis `at`; or without the axis `at`, if it `goes`."""
+    of: Node
+    at: int
+    goes: bool
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.of,)
+
+    def key(self) -> Hashable:
+        return Unit, self.at, self.goes
+
+
+@dataclass(frozen=True, eq=False)
+class Reshaped(Operation):
+    """The elements in the same order, in another shape of several axes."""
+    of: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.of,)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined(Operation):
+    """Arrays one behind another along the axis `at`; or side by side along a `new` one. `met` as of Mapped."""
+    of: tuple[Node, ...]
+    at: int
+    new: bool
+    met: Caller | None = None
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.of
+
+    @property
+    def caller(self) -> Caller | None:
+        return self.met
+
+    def key(self) -> Hashable:
+        return Joined, self.at, self.new
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +249,8 @@ class Node:
         its value."""
         self.value, self.device, self.computed = value, device, True
         if None in self.shape:
-            self.shape = (len(value), *self.shape[1:])
+            own: Shape = getattr(value, "shape", (len(value),))
+            self.shape = own if len(own) == len(self.shape) else (len(value), *self.shape[1:])
         self.operation = None
 
 

@@ -19,6 +19,7 @@ from nessie.arrays.bodies.trees import (
     become,
     binary,
     call,
+    let,
     name,
     number,
 )
@@ -32,10 +33,12 @@ Offset = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Held:
-    """An array that a name stands for; without dimensions, one value."""
+    """An array that a name stands for; without dimensions, one value. Along the axes that are `stretched`, counted from
+    the last, its one element stands at all places."""
     name: str
     kind: Kind
     rank: int
+    stretched: tuple[int, ...] = ()
 
     @property
     def whole(self) -> Made:
@@ -80,6 +83,7 @@ class Gone:
     exp: syntax.Exp
     rank: int
     lengths: tuple[syntax.Exp | None, ...] = ()
+    stretched: tuple[int, ...] = ()
 
 
 def place_kind(rank: int) -> Kind:
@@ -115,7 +119,7 @@ def gone_through(operand: Operand) -> list[Gone]:
             return [one for part in parts for one in gone_through(part)]
         case Places(lengths):
             return [Gone(number(0), len(lengths), lengths)]
-    return [Gone(name(operand.name), operand.rank)]
+    return [Gone(name(operand.name), operand.rank, (), operand.stretched)]
 
 
 @dataclass(frozen=True)
@@ -135,10 +139,15 @@ class Walk:
             return self.body([element(operand, found, at) for operand in self.operands], at)
         generators: list[syntax.Generator] = []
         inner: list[Gone] = []
+        stretched: list[tuple[str, syntax.Exp]] = []
         index = ""
         for one in gone:
             if one.rank < self.rank - depth:
                 inner.append(one)
+            elif one.rank in one.stretched:
+                only = self.fresh("only")
+                stretched.append((only, syntax.Index(one.exp, number(0))))
+                inner.append(Gone(name(only), one.rank - 1, (), one.stretched))
             elif one.lengths:
                 if not index:
                     index = self.fresh("i")
@@ -148,16 +157,20 @@ class Walk:
             else:
                 x = self.fresh("x")
                 generators.append(syntax.Generator(syntax.NamePattern(x), one.exp))
-                inner.append(Gone(name(x), one.rank - 1))
+                inner.append(Gone(name(x), one.rank - 1, (), one.stretched))
         if not index and self.with_index:
             index = self.fresh("i")
             generators.append(syntax.Generator(syntax.NamePattern(index), below(self.length(depth, gone))))
         here = [*at, *([name(index)] if index else [])]
-        return syntax.Each(self.level(depth + 1, inner, here), tuple(generators), None, span=self.span)
+        made: syntax.Exp = syntax.Each(self.level(depth + 1, inner, here), tuple(generators), None, span=self.span)
+        for only, exp in stretched:
+            made = let([only], exp, made)
+        return made
 
     def length(self, depth: int, gone: Sequence[Gone]) -> syntax.Exp:
         """The length of the first sequence that is gone through here."""
-        return syntax.Unary("#", next(one.exp for one in gone if one.rank == self.rank - depth and not one.lengths))
+        return syntax.Unary("#", next(one.exp for one in gone if one.rank == self.rank - depth and not one.lengths
+                                      and one.rank not in one.stretched))
 
 
 def below(length: syntax.Exp) -> syntax.Exp:
@@ -253,6 +266,77 @@ def stencil(parts: Sequence[Held], offsets: Sequence[Offset], outside: Made, kin
             generators.insert(0, syntax.Generator(syntax.NamePattern(rows[dimension + 1]), around))
         exp = syntax.Each(exp, tuple(generators), None)
     return exp
+
+
+def inside(body: Body, fresh: Fresh, span: Span | None = None) -> Body:
+    """Return the body that goes into ragged rows: it makes what `body` makes of their elements. A number beside a row
+    stands at each of its elements; rows of other lengths side by side are an error at `span`."""
+    def made(given: list[Made]) -> Made:
+        if not any([isinstance(one.kind, Rows) for one in given]):
+            return body(given)
+        elements: list[Made] = []
+        generators = []
+        for one in given:
+            if isinstance(one.kind, Rows):
+                x = fresh("x")
+                generators.append(syntax.Generator(syntax.NamePattern(x), one.exp))
+                one = Made(name(x), one.kind.element)
+            elements.append(one)
+        result = made(elements)
+        return Made(syntax.Each(result.exp, tuple(generators), None, span=span), Rows(result.kind))
+    return made
+
+
+# Shapes -----------------------------------------------------------------------------------------
+
+
+def at_axis(parts: Sequence[Held], at: int, body: Callable[[list[syntax.Exp]], syntax.Exp], fresh: Fresh,
+            span: Span | None = None) -> syntax.Exp:
+    """Return what the body makes of what arrays have below their first `at` axes, at the same place of these."""
+    if at == 0:
+        return body([name(part.name) for part in parts])
+    outer = [Held(part.name, rows_of(part.kind, part.rank - at), at) for part in parts]
+    return each(outer, lambda elements, _: body([one.exp for one in elements]), fresh, span=span)
+
+
+def with_unit(held: Held, at: int, fresh: Fresh) -> syntax.Exp:
+    """Return the array with an axis of length 1 before its axis `at`."""
+    return at_axis([held], at, lambda given: syntax.Sequence(tuple(given)), fresh)
+
+
+def without_unit(held: Held, at: int, fresh: Fresh) -> syntax.Exp:
+    """Return the array without its axis `at`, which has length 1."""
+    return at_axis([held], at, lambda given: syntax.Index(given[0], number(0)), fresh)
+
+
+def joined(parts: Sequence[Held], at: int, fresh: Fresh, span: Span | None = None) -> syntax.Exp:
+    """Return the arrays one behind another along an axis. Halves are joined, so that no element is copied often."""
+    def behind(given: Sequence[syntax.Exp]) -> syntax.Exp:
+        if len(given) == 1:
+            return given[0]
+        middle = len(given) // 2
+        return binary("++", behind(given[:middle]), behind(given[middle:]))
+    return at_axis(parts, at, behind, fresh, span)
+
+
+def stacked(parts: Sequence[Held], at: int, fresh: Fresh, span: Span | None = None) -> syntax.Exp:
+    """Return the arrays, which are of one shape, side by side along a new axis. Other lengths are an error at `span`,
+    if that is given."""
+    if at == 0 and span is not None:
+        first, *others = parts
+        made = [each([first, part], lambda elements, _: elements[1].exp, fresh, span=span) for part in others]
+        return syntax.Sequence((name(first.name), *made))
+    return at_axis(parts, at, lambda given: syntax.Sequence(tuple(given)), fresh, span)
+
+
+def reshaped(flat: Made, lengths: Sequence[syntax.Exp], fresh: Fresh) -> syntax.Exp:
+    """Return the elements of a sequence in rows of rows of these lengths."""
+    def body(_: list[Made], at: list[syntax.Exp]) -> syntax.Exp:
+        place = at[0]
+        for i, length in zip(at[1:], lengths[1:]):
+            place = binary("+", binary("*", place, length), i)
+        return syntax.Index(flat.exp, place)
+    return each([Places(tuple(lengths))], body, fresh)
 
 
 # Reductions and what makes sequences of sequences -----------------------------------------------

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nessie.arrays import recorded
+from nessie.arrays.bodies.kinds import FLOAT, INT, Kind, Rows
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
 from nessie.arrays.errors import at_call, caller
@@ -35,7 +37,7 @@ def element(function: str, operands: Sequence[Any]) -> Node:
     with at_call():
         by = caller()
         try:
-            return recorded.combined(function, operands, seen(function).called_by(by), False)
+            return recorded.elementwise(function, operands, seen(function).called_by(by))
         except NessieError as error:
             if place := by.span:
                 error.places = ((place, ""),)
@@ -67,15 +69,15 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[st
     asked = {key for key, value in settings.items() if value is not None and not (key == "where" and value is True)}
     if method == "__call__" and name in OF_ELEMENTS and not asked:
         return elementwise(name, inputs)
-    if method in ("reduce", "accumulate") and asked <= {"axis"} and len(inputs) == 1:
+    if method in ("reduce", "accumulate") and asked <= {"axis", "keepdims"} and len(inputs) == 1:
         from nessie.arrays.array import asarray
         array, axis = asarray(inputs[0]), settings.get("axis", 0)
         if method == "reduce" and name in BY_UFUNC:
-            return getattr(array, BY_UFUNC[name])(axis=axis)
+            return getattr(array, BY_UFUNC[name])(axis=axis, keepdims=bool(settings.get("keepdims")))
         if method == "accumulate" and name == "add" and axis is not None:
             return array.cumsum(axis)
     if name == "matmul" and method == "__call__" and not asked:
-        from nessie.arrays.axes import product
+        from nessie.arrays.shapes.products import product
         with at_call():
             return product(*inputs)
     with at_call():
@@ -85,19 +87,54 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[st
 
 def whole(method: str) -> Callable[..., Any]:
     """NumPy's reduction of a whole array, or along an axis."""
-    def reduction(a: Any, axis: Any = None) -> Any:
-        return getattr(a, method)(axis=axis)
+    def reduction(a: Any, axis: Any = None, **more: Any) -> Any:
+        if more.keys() - {"keepdims", "ddof"}:
+            raise TypeError(more)
+        return getattr(a, method)(axis=axis, **more)
     return reduction
 
 
+def of_body(what: str, body: Callable[..., Any], *operands: Any) -> Any:
+    """Return what the body makes of the operands' elements at the same place; of ragged rows, of theirs."""
+    from nessie.arrays.array import Array
+    with at_call():
+        return Array(recorded.elementwise(what, operands, see(body)))
+
+
 def where(condition: Any, x: Any, y: Any) -> Any:
-    from nessie.arrays.array import Array
-    return Array(recorded.combined("where", (condition, x, y), see(OF_THREE["where"]), False))
+    return of_body("where", OF_THREE["where"], condition, x, y)
 
 
-def clip(a: Any, low: Any, high: Any) -> Any:
-    from nessie.arrays.array import Array
-    return Array(recorded.combined("clip", (a, low, high), see(OF_THREE["clip"]), False))
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """The elements, none less or greater than these."""
+    least, most = min if a_min is None else a_min, max if a_max is None else a_max
+    if least is None or most is None:
+        of = "maximum" if most is None else "minimum"
+        return a if least is most else elementwise(of, (a, least if most is None else most))
+    return of_body("clip", OF_THREE["clip"], a, least, most)
+
+
+def rounded(a: Any, decimals: int = 0) -> Any:
+    """The elements with so many digits behind the point."""
+    with at_call():
+        try:
+            digits = operator.index(decimals)
+        except TypeError:
+            raise NessieError(f"decimals are an int, and this is {decimals!r}") from None
+    power, whole = 10.0 ** abs(digits), deepest(a._nessie_node.kind) != FLOAT
+    if whole and digits >= 0:
+        return a if deepest(a._nessie_node.kind) == INT else of_body("round", lambda x: int(x), a)
+    if whole:
+        return of_body("round", lambda x: int(np.rint(x / power) * power), a)
+    if digits == 0:
+        return elementwise("rint", (a,))
+    return of_body("round", (lambda x: np.rint(x * power) / power) if digits > 0 else
+                   (lambda x: np.rint(x / power) * power), a)
+
+
+def deepest(kind: Kind) -> Kind:
+    """Return the kind of the elements; of ragged rows, of theirs."""
+    return deepest(kind.element) if isinstance(kind, Rows) else kind
 
 
 def array_equal(a: Any, b: Any) -> bool:
@@ -106,13 +143,18 @@ def array_equal(a: Any, b: Any) -> bool:
     one, other = asarray(a), asarray(b)
     if None in (*one.shape, *other.shape):
         evaluate(one, other)
-    return one.shape == other.shape and bool(elementwise("equal", (one, other)).all())
+    kinds = one._nessie_node.kind, other._nessie_node.kind
+    if one.shape != other.shape or isinstance(kinds[0], Rows) != isinstance(kinds[1], Rows):
+        return False
+    if isinstance(kinds[0], Rows):
+        lengths = [each.map(lambda row: len(row)) for each in (one, other)]
+        return array_equal(*lengths) and array_equal(one.flatten(), other.flatten())
+    return bool(elementwise("equal", (one, other)).all())
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
-    from nessie.arrays.array import Array
-    body = see(lambda x, y, most, least: x == y or (abs(x - y) <= least + most * abs(y) and abs(y) < math.inf))
-    return Array(recorded.combined("isclose", (a, b, rtol, atol), body, False))
+    return of_body("isclose", lambda x, y, most, least: x == y or (
+        abs(x - y) <= least + most * abs(y) and abs(y) < math.inf), a, b, rtol, atol)
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
@@ -124,14 +166,35 @@ def dot(a: Any, b: Any) -> Any:
     return (a * b).sum()
 
 
+def joining(how: str) -> Callable[..., Any]:
+    """What makes one array of several."""
+    def of_several(given: Any, axis: Any = 0) -> Any:
+        from nessie.arrays.shapes import joining
+        return getattr(joining, how)(given, axis)
+    return of_several
+
+
+def shaping(how: str) -> Callable[..., Any]:
+    """What gives an array other axes."""
+    def of_array(a: Any, *given: Any, **named: Any) -> Any:
+        from nessie.arrays.shapes import reshaping
+        return getattr(reshaping, how)(a, *given, **named)
+    return of_array
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: whole("sum"), np.prod: whole("prod"), np.min: whole("min"), np.max: whole("max"), np.amin: whole("min"),
-    np.amax: whole("max"), np.any: whole("any"), np.all: whole("all"), np.mean: whole("mean"),
-    np.argmin: whole("argmin"), np.argmax: whole("argmax"), np.cumsum: whole("cumsum"), np.transpose: lambda a: a.T,
-    np.sort: lambda a: a.sort(), np.ravel: lambda a: a.flatten(),
-    np.where: where, np.clip: clip, np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a: a.size,
+    **{function: whole(row.name) for row in REDUCTIONS.values() for function in row.functions
+       if type(function).__module__ != "builtins" or getattr(function, "__module__", "") == "numpy"},
+    np.amin: whole("min"), np.amax: whole("max"), np.cumsum: lambda a, axis=None: a.cumsum(axis),
+    np.sort: lambda a: a.sort(), np.ravel: lambda a: a.reshape(-1),
+    np.where: where, np.clip: clip, np.round: rounded, np.around: rounded,
+    np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a: a.size,
     np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
-    np.count_nonzero: lambda a: a.map(lambda x: 1 if x else 0).sum()}
+    np.count_nonzero: lambda a: of_body("count_nonzero", lambda x: 1 if x else 0, a).sum(),
+    np.concatenate: joining("concatenated"), np.stack: joining("stacked"),
+    np.reshape: lambda a, shape: a.reshape(shape), np.squeeze: shaping("squeezed"),
+    np.expand_dims: shaping("expanded"), np.moveaxis: shaping("moved"), np.swapaxes: shaping("exchanged"),
+    np.transpose: lambda a, axes=None: a.transpose(axes)}
 
 
 def of_function(function: Any, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
@@ -154,10 +217,14 @@ def namespace() -> SimpleNamespace:
     from nessie.arrays import array
     standard = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "abs": "absolute",
                 "bitwise_invert": "invert", "bitwise_left_shift": "left_shift",
-                "bitwise_right_shift": "right_shift", "round": "rint"}
+                "bitwise_right_shift": "right_shift"}
     names = {**{name: name for name in OF_ELEMENTS}, **standard}
     found: dict[str, Any] = {name: (lambda *operands, of=of: elementwise(of, operands)) for name, of in names.items()}
     found |= {name: whole(name) for name in REDUCTIONS}
+    found |= {"concat": joining("concatenated"), "stack": joining("stacked"), "round": rounded,
+              "reshape": lambda a, shape: a.reshape(shape), "squeeze": shaping("squeezed"),
+              "expand_dims": shaping("expanded"), "moveaxis": shaping("moved"),
+              "permute_dims": lambda a, axes: a.transpose(axes)}
     found |= {"pow": found["power"], "where": where, "clip": clip, "asarray": array.asarray, "sort": lambda a: a.sort(),
               "unique_values": lambda a: a.unique(), "cumulative_sum": lambda a: a.prefix_sum(),
               "int64": np.int64, "float64": np.float64, "bool": np.bool_, "pi": np.pi, "e": np.e, "inf": np.inf,

@@ -10,7 +10,7 @@ from nessie.arrays import devices, nodes, operations, operators, values
 from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import KINDS, Seen, is_lazy, see
-from nessie.arrays.checks import fixed_kind, one_dimension, result_kind, same_shape, stencil_kind
+from nessie.arrays.checks import fixed_kind, inside_kind, one_dimension, result_kind, same_shape, stencil_kind
 from nessie.arrays.errors import Caller, caller
 from nessie.base.source import NessieError
 
@@ -52,6 +52,8 @@ def narrower(node: nodes.Node, dtype: Any) -> nodes.Node:
     if kind is None or (wanted.kind == "u" and wanted.itemsize == 8) or wanted.itemsize > 8:
         raise NessieError(f"dtype={wanted} is no type of an array's elements", hint="int8 to int64, uint8 to uint32, "
                           "float16, float32, float64 and bool are")
+    if isinstance(node.kind, Rows) and wanted == np.dtype(nodes.DTYPES[kind]):
+        return elementwise("astype", [node], see(TO_KIND[kind]))
     if not is_number(node.kind) or (node.kind == FLOAT and kind != FLOAT):
         raise NessieError(f"dtype={wanted}: the elements are {shown(node.kind)}",
                           hint="int(x) makes ints of floats, x != 0 truth values" if node.kind == FLOAT else "")
@@ -73,13 +75,48 @@ TO_KIND: dict[str, Callable[[Any], Any]] = {BOOL: lambda x: bool(x), INT: lambda
 
 
 def combined(what: str, arrays: Sequence[Any], body: Seen, with_index: bool) -> nodes.Node:
+    """What the body makes of the elements at the same place."""
     of = [node_of(one) for one in arrays]
-    shape = same_shape(what, of)
+    shape, stretched = same_shape(what, of)
     kinds = [node.kind for node in of]
     if with_index:
         kinds.append(operations.place_kind(len(shape)))
     kind = result_kind(body, tuple(kinds))
-    return of_none(nodes.Node(shape, kind, nodes.Mapped(tuple(of), body, with_index, met(of))))
+    return of_none(nodes.Node(shape, kind, nodes.Mapped(tuple(of), body, with_index, met(of), stretched=stretched)))
+
+
+def elementwise(what: str, arrays: Sequence[Any], body: Seen) -> nodes.Node:
+    """What the body makes of the numbers at the same place; of ragged rows, of those within them. Beside rows, another
+    array has a number, or a row, for each row."""
+    of = [node_of(one) for one in arrays]
+    if not any([isinstance(node.kind, Rows) for node in of]):
+        return combined(what, of, body, False)
+    of = [as_rows(node) for node in of]
+    shape, stretched = same_shape(what, of)
+    several = sum([isinstance(node.kind, Rows) for node in of]) > 1
+    operation = nodes.Mapped(tuple(of), body, met=caller() if several else met(of), inside=True, stretched=stretched)
+    return nodes.Node(shape, inside_kind(body, tuple([node.kind for node in of])), operation)
+
+
+def as_rows(node: nodes.Node) -> nodes.Node:
+    """An array of several dimensions as one of rows; where they have one element each, as those elements."""
+    while len(node.shape) > 1:
+        one_each = node.shape[-1] == 1
+        node = without_unit(node, len(node.shape) - 1) if one_each else \
+            nodes.Node(node.shape[:-1], Rows(node.kind), nodes.Regarded(node))
+    return node
+
+
+def with_unit(node: nodes.Node, at: int) -> nodes.Node:
+    """The array with an axis of length 1 more, which becomes the axis `at`."""
+    if len(node.shape) == MOST_DIMENSIONS:
+        raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this would have one more")
+    return of_none(nodes.Node((*node.shape[:at], 1, *node.shape[at:]), node.kind, nodes.Unit(node, at, False)))
+
+
+def without_unit(node: nodes.Node, at: int) -> nodes.Node:
+    """The array without its axis `at`, of length 1."""
+    return of_none(nodes.Node((*node.shape[:at], *node.shape[at + 1:]), node.kind, nodes.Unit(node, at, True)))
 
 
 def of_none(node: nodes.Node) -> nodes.Node:
@@ -92,21 +129,25 @@ def of_none(node: nodes.Node) -> nodes.Node:
 
 def zipped(arrays: Sequence[Any]) -> nodes.Node:
     of = [node_of(one) for one in arrays]
-    return nodes.Node(same_shape("zip", of), Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of), met(of)))
+    shape, stretched = same_shape("zip", of)
+    return nodes.Node(shape, Items(tuple([node.kind for node in of])), nodes.Zipped(tuple(of), met(of), stretched))
 
 
 def met(of: Sequence[nodes.Node]) -> Caller | None:
     """Return what has let arrays meet that may turn out to be of different lengths."""
-    return caller() if len(of) > 1 and any([None in node.shape for node in of]) else None
+    shapes = [node.shape for node in of if node.shape]
+    return caller() if len(shapes) > 1 and any([None in shape for shape in shapes]) else None
 
 
 def named_reduction(node: nodes.Node, how: str) -> nodes.Node:
+    while isinstance(node.kind, Rows):
+        node = flattened(node)
     if not is_number(node.kind):
         raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
     if how in reductions.OF_SOME and 0 in node.shape:
         raise NessieError(f"there is no {reductions.OF_SOME[how]} of no elements")
     if how in ("any", "all") and node.kind != BOOL:
-        node = combined(how, [node], see(TO_KIND[BOOL]), False)
+        node = elementwise(how, [node], see(TO_KIND[BOOL]))
     return nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how))
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from nessie.api.options import Options
 from nessie.api.program import Program
 from nessie.arrays import nodes
+from nessie.arrays.bodies.kinds import Rows
 from nessie.arrays.devices import HOST, device_of, left_on, target_of
 from nessie.arrays.errors import UNEQUAL, told
-from nessie.arrays.values import narrowed, result
+from nessie.arrays.values import fetched, narrowed, result
 from nessie.arrays.writing import ENTRY, Written, write
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
@@ -80,7 +81,8 @@ def computed(found: Compiled, order: Sequence[nodes.Step], target: str, stays: b
             return found.program._call(ENTRY, found.arguments(order), {}, target, stay=stays)
         except NessieError as error:
             failed = order[places[error.span]].operation if error.span in places else None
-            if error.message == UNEQUAL and isinstance(failed, nodes.Mapped | nodes.Zipped) and failed.met:
+            if error.message == UNEQUAL and \
+                    isinstance(failed, nodes.Mapped | nodes.Zipped | nodes.Joined) and failed.met:
                 tell_lengths(error, failed, target, floats)
             raise
 
@@ -108,8 +110,14 @@ def tell_lengths(error: NessieError, operation: nodes.Operation, target: str, fl
     evaluate(operation.inputs, target, floats=floats)
     shapes = [node.shape for node in operation.inputs if node.shape]
     what = "lengths" if {len(shape) for shape in shapes} == {1} else "shapes"
+    told = f"the {what} are {' and '.join(map(nodes.shown_shape, shapes))}"
+    if isinstance(operation, nodes.Mapped) and operation.inside and len(set(shapes)) == 1:
+        rows = [fetched(node) for node in operation.inputs if isinstance(node.kind, Rows)]
+        at, lengths = next((k, found) for k, each in enumerate(zip(*rows))
+                           if len(set(found := list(map(len, each)))) > 1)
+        told = f"at element {at}: the lengths are {' and '.join(map(str, lengths))}"
     (place, _), *others = error.places
-    error.places = (place, f"the {what} are {' and '.join(map(nodes.shown_shape, shapes))}"), *others
+    error.places = (place, told), *others
 
 
 def function_of(results: Sequence[nodes.Node], floats: int = 64) -> tuple[Any, list[Any]]:

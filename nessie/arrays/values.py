@@ -1,6 +1,7 @@
 """What comes into expressions of arrays, and what comes out."""
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -208,9 +209,21 @@ def result(value: Any, shape: nodes.Shape, kind: Kind) -> Any:
         return content.reshape(known) if len(known) == len(shape) else content
     if isinstance(content, np.ndarray):
         if len(shape) > 1:
-            content = content.reshape(shape)
+            content = content.reshape(shape if None not in shape else whole_shape(value, shape))
         content.flags.writeable = False
     return content
+
+
+def whole_shape(value: Any, shape: nodes.Shape) -> tuple[int, ...]:
+    """Return the shape, of which some lengths are known only now. All rows are as long as the first."""
+    row, lengths, content = value, [], value
+    for known in shape:
+        lengths.append(known if known is not None else 0 if row is None else len(row))
+        row = row[0] if isinstance(row, Nested) and len(row) else None
+        content = content.content if isinstance(content, Nested) else content
+    if math.prod(lengths) != len(content):
+        raise NessieError("rows of an array of several dimensions have one length, and these have several")
+    return tuple(lengths)
 
 
 def narrowed(operation: nodes.Narrowed) -> Any:

@@ -3,17 +3,18 @@ each node, and whose parameters are the leaves and what bodies see outside."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nessie.arrays import nodes, operations
 from nessie.arrays.bodies import reductions
 from nessie.arrays.bodies.expressions import Value, Window
 from nessie.arrays.bodies.functions import Module
-from nessie.arrays.bodies.kinds import INT, Items, Kind
+from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows, rows_of
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
 from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.statements import Statements
-from nessie.arrays.bodies.trees import Made, name, pattern, together, typed
+from nessie.arrays.bodies.trees import Made, become, name, pattern, together, typed
 from nessie.arrays.errors import Caller, nowhere
 from nessie.arrays.operations import Held, Offset, Operand, Places, Together
 from nessie.base.records import dataclass
@@ -92,8 +93,20 @@ class Writer:
     def computed(self, node: nodes.Node, operation: nodes.Operation) -> syntax.Exp:
         match operation:
             case nodes.Mapped(of=of, body=body, with_index=with_index):
-                return operations.mapped([self.operand(one) for one in of], self.body(body), with_index, self.fresh,
-                                         self.like.get(node.shape), self.meeting([node, *of]))
+                place, made = self.meeting([node, *of]), self.body(body)
+                made = operations.inside(made, self.fresh, place) if operation.inside else made
+                return operations.mapped(self.operands(operation), made, with_index, self.fresh,
+                                         self.like.get(node.shape), place)
+            case nodes.Unit(of=of, at=at, goes=goes):
+                return (operations.without_unit if goes else operations.with_unit)(self.bound(of), at, self.fresh)
+            case nodes.Reshaped(of=of):
+                flat = self.bind(operations.flat(self.bound(of)).exp)
+                lengths = [name(self.takes.get(key) or self.parameter("n", INT, key))
+                           for key in [("length", self.number[node], k) for k in range(len(node.shape))]]
+                return operations.reshaped(Made(name(flat), Rows(node.kind)), lengths, self.fresh)
+            case nodes.Joined(of=of, at=at, new=new):
+                parts = [self.become(one, node.kind) for one in of]
+                return (operations.stacked if new else operations.joined)(parts, at, self.fresh, self.meeting([node]))
             case nodes.Swapped(of=of, at=at):
                 return operations.swapped(self.bound(of), at, self.fresh)
             case nodes.Stencil():
@@ -129,7 +142,8 @@ class Writer:
 
     def stencil(self, node: nodes.Node, operation: nodes.Stencil) -> syntax.Exp:
         of = self.operation(operation.of)
-        zipped = isinstance(of, nodes.Zipped) and operation.of not in self.held and of.met is None
+        zipped = isinstance(of, nodes.Zipped) and operation.of not in self.held and of.met is None \
+            and not of.stretched
         parts = [self.bound(part) for part in (of.inputs if of is not None and zipped else [operation.of])]
         outside = self.made(operation.outside)
         assert outside is not None
@@ -151,13 +165,27 @@ class Writer:
     def operation(self, node: nodes.Node) -> nodes.Operation | None:
         return self.order[self.number[node]].operation
 
-    def operand(self, node: nodes.Node) -> Operand:
-        """What is gone through for the node."""
+    def operands(self, operation: nodes.Mapped | nodes.Zipped) -> list[Operand]:
+        """What is gone through side by side."""
+        stretched = operation.stretched or [()] * len(operation.of)
+        return [self.operand(one, along) for one, along in zip(operation.of, stretched)]
+
+    def become(self, node: nodes.Node, kind: Kind) -> Held:
+        """The array with elements of a kind, by a name."""
+        held = self.bound(node)
+        if held.kind == kind:
+            return held
+        return Held(self.bind(become(held.whole, rows_of(kind, held.rank), self.fresh)), kind, held.rank)
+
+    def operand(self, node: nodes.Node, stretched: nodes.Axes = ()) -> Operand:
+        """What is gone through for the node, of which these axes are stretched."""
+        operation = self.operation(node)
+        if stretched:
+            return replace(self.bound(node), stretched=stretched)
         if node in self.held:
             return self.held[node]
-        operation = self.operation(node)
         if isinstance(operation, nodes.Zipped):
-            return Together(tuple([self.operand(part) for part in operation.of]))
+            return Together(tuple(self.operands(operation)))
         like = self.like.get(node.shape)
         return Places(tuple([None if like else self.length(node, dimension) for dimension in range(len(node.shape))]))
 
@@ -194,7 +222,7 @@ class Writer:
         is zipped there."""
         for node in of:
             operation = self.operation(node)
-            if isinstance(operation, nodes.Mapped | nodes.Zipped) and operation.met is not None:
+            if isinstance(operation, nodes.Mapped | nodes.Zipped | nodes.Joined) and operation.met is not None:
                 return self.place_of(node, operation.met)
             if isinstance(operation, nodes.Zipped) and node not in self.held and (found := self.meeting(operation.of)):
                 return found

@@ -389,7 +389,7 @@ def test_masks_of_one_element_are_masks() -> None:
     (lambda a: nessie.array({1: 2}), r"list\(d.values\(\)\)"),
     (lambda a: nessie.array([10 ** 30]), "an int has 64 bits here"),
     (lambda a: a.stencil([], 0, lambda v: v[0]), "a stencil has one offset at least"),
-    (lambda a: nessie.array([1], device="cudasim") + a, "some lie on cudasim, others on cpu"),
+    (lambda a: nessie.array([1, 2], device="cudasim") + a, "some lie on cudasim, others on cpu"),
     (lambda a: a.map(later), "a body is computed at once, and later is an async function"),
     (lambda a: a.map(Point(1.0, 2.0).scaled), "not scaled, a method that holds its object"),
     (lambda a: a.map(appends), r"the value of found.append\(...\) is taken by nobody"),

@@ -38,9 +38,14 @@ REDUCTIONS = {row.name: row for row in (
     Reduction("any", "any", (builtins.any, np.any), operator.or_, "logical_or"),
     Reduction("all", "all", (builtins.all, np.all), operator.and_, "logical_and"),
     Reduction("mean", "", (np.mean,)),
+    Reduction("var", "", (np.var,)),
+    Reduction("std", "", (np.std,)),
+    Reduction("median", "", (np.median,)),
     Reduction("argmin", "min_index", (np.argmin,)),
     Reduction("argmax", "max_index", (np.argmax,)))}
-OF_SOME = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest", "mean": "mean"}
+OF_SOME = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest", "mean": "mean",
+           "var": "variance", "std": "standard deviation", "median": "median"}
+OF_FLOATS = ("mean", "var", "std", "median")
 BY_FUNCTION = {function: row.name for row in REDUCTIONS.values() for function in row.functions}
 BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two is not None}
 BY_UFUNC = {row.ufunc: row.name for row in REDUCTIONS.values() if row.ufunc}
@@ -56,22 +61,52 @@ def gives(how: str, element: Kind) -> Kind:
     """Return the kind that a reduction of such numbers gives."""
     if how in ("any", "all") or (how in ("min", "max") and element == BOOL):
         return BOOL
-    return FLOAT if how == "mean" else INT if element == BOOL or how in ("argmin", "argmax") else element
+    return FLOAT if how in OF_FLOATS else INT if element == BOOL or how in ("argmin", "argmax") else element
 
 
 def reduced_by_name(how: str, made: Made, fresh: Fresh) -> Made:
     """Return the reduction of a sequence of numbers; for `any` and `all`, of truth values."""
     assert isinstance(made.kind, Rows)
     kind = gives(how, made.kind.element)
-    if how == "mean":
+    if how in OF_FLOATS:
         v = fresh("v")
-        total = call("sum", become(Made(name(v), made.kind), Rows(FLOAT), fresh))
-        return Made(let([v], made.exp, binary("/", total, call("float", syntax.Unary("#", name(v))))), kind)
+        found = STATISTICS[how](v, fresh)
+        return Made(let([v], become(made, Rows(FLOAT), fresh), found), kind)
     if how in ("argmin", "argmax"):
         return Made(place_of_extreme(REDUCTIONS[how].library, made, fresh), kind)
     if kind == BOOL:                    # the least truth value is true where all are
         how = {"min": "all", "max": "any"}.get(how, how)
     return Made(call(REDUCTIONS[how].library, become(made, Rows(kind), fresh)), kind)
+
+
+def mean_of(v: str, fresh: Fresh) -> syntax.Exp:
+    return binary("/", call("sum", name(v)), call("float", syntax.Unary("#", name(v))))
+
+
+def variance_of(v: str, fresh: Fresh) -> syntax.Exp:
+    """Return the mean of the squares of distances from the mean."""
+    mean, x, d, squares = [fresh(hint) for hint in ("mean", "x", "d", "squares")]
+    square = let([d], binary("-", name(x), name(mean)), binary("*", name(d), name(d)))
+    each = syntax.Each(square, (syntax.Generator(syntax.NamePattern(x), name(v)),), None)
+    return let([mean], mean_of(v, fresh), let([squares], each, mean_of(squares, fresh)))
+
+
+def median_of(v: str, fresh: Fresh) -> syntax.Exp:
+    """Return the middle number in order, of two their mean; NaN if there is one, which is behind all others."""
+    s, n, half, low, high = [fresh(hint) for hint in ("s", "n", "half", "low", "high")]
+    last = syntax.Index(name(s), binary("-", name(n), number(1)))
+    middle = syntax.If(binary("==", call("rem", name(n), number(2)), number(1)), name(high),
+                       binary("/", binary("+", name(low), name(high)), number(2.0)))
+    found = let([half], binary("/", name(n), number(2)), let(
+        [high], syntax.Index(name(s), name(half)), let(
+            [low], syntax.Index(name(s), call("max", number(0), binary("-", name(half), number(1)))), middle)))
+    return let([s], call("sort", name(v)), let([n], syntax.Unary("#", name(v)), syntax.If(
+        call("_isnan", last), last, found)))
+
+
+STATISTICS: dict[str, Callable[[str, Fresh], syntax.Exp]] = {
+    "mean": mean_of, "var": variance_of, "std": lambda v, fresh: call("sqrt", variance_of(v, fresh)),
+    "median": median_of}
 
 
 def of_some(how: str, sequence: syntax.Exp, reduced: syntax.Exp, span: Span | None = None) -> syntax.Exp:
