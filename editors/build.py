@@ -73,7 +73,7 @@ def vim() -> str:
     lines = ['" Written by editors/build.py from the tables of the compiler.', "syntax case ignore",
              *[f"syntax keyword nesl{group} {word}" for group, words in groups.items() for word in words],
              f"syntax match neslOperator /{signs}/",
-             r"syntax match neslNumber /\<\d\+\(\.\d*\)\=\([eE][+-]\=\d\+\)\=/",
+             r"syntax match neslNumber /\%(\<\d\+\%(\.\d*\)\=\|\.\d\+\)\%([eE][+-]\=\d\+\)\=/",
              "syntax match neslCharacter /`./", r'syntax region neslString start=/"/ skip=/\\./ end=/"/',
              "syntax region neslComment start=/%/ end=/%/", "syntax sync fromstart"]
     lines += [f"highlight default link nesl{group} {group}" for group in (*groups, "Number", "Character", "String",

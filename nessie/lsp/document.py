@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
@@ -10,8 +11,10 @@ from nessie.base.types import Type
 from nessie.library.library import PRELUDE
 from nessie.session.checking import Checked, Good, check
 from nessie.syntax import nodes as syntax
+from nessie.syntax.examples import examples
 from nessie.syntax.lexer import NAME_CHARACTER
-from nessie.syntax.parse import read_source
+from nessie.syntax.parse import Read, forms, read_source
+from nessie.syntax.parser import parse_expression
 from nessie.syntax.scopes import Binder, bare, binders, uses
 from nessie.typing import nodes as typed
 from nessie.typing.node_types import type_of
@@ -40,10 +43,11 @@ class Document:
         return next((good for good in self.own if (span := span_of(good)) and span.start <= offset <= span.end), None)
 
 
-def document(source: Source, before: Document | None = None) -> Document:
-    """Return what is known of the text; `before` is what was known of it when it was another."""
+def document(source: Source, before: Document | None = None, read: Read | None = None) -> Document:
+    """Return what is known of the text; `before` is what was known of it when it was another, `read` reads the files
+    that it loads."""
     last = dict(before.last) if before else {}
-    checked = check(source, before=last)
+    checked = check(source, before=last, written=forms(source, read=read))
     last.update({good.form.name: good for good in checked.good if isinstance(good.form, syntax.FunctionDef)})
     return Document(source, checked, last)
 
@@ -117,8 +121,19 @@ def references(known: Document, offset: int) -> list[Span]:
         return [binder.span, *[span for span in named(good.form, name) if binder_of(good.form, span) == binder]]
     bound = definition_of(known, name)
     places = [bound] if bound and bound.source == known.source else []
-    return [*places, *[span for form in known.own for span in named(form.form, name) if not binder_of(form.form, span)
-                       and span not in places]]
+    found = [*[span for form in known.own for span in named(form.form, name) if not binder_of(form.form, span)],
+             *in_examples(known.source, name)]
+    return [*places, *[span for span in found if span not in places]]
+
+
+def in_examples(source: Source, name: str) -> Iterator[Span]:
+    """Yield the uses of a name that forms define in the examples of comments, on either side, that can be read."""
+    for example in examples(source):
+        for side in (example.expression, example.expected):
+            with suppress(NessieError):
+                form = syntax.Evaluate(parse_expression(Source(source.name, source.text[:side.end]), side.start))
+                yield from (Span(source, span.start, span.end) for span in named(form, name)
+                            if not binder_of(form, span))
 
 
 def named(form: syntax.TopLevel, name: str) -> Iterator[Span]:

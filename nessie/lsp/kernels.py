@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span, user_span
+from nessie.base.system.deadline import Deadline
+from nessie.base.system.deep import run_deep
 from nessie.base.text.types_text import visible_variables
 from nessie.base.types import FLOAT, INT, Fun, Type, show_type, substitute
 from nessie.lsp.document import Document, text_of
@@ -20,6 +23,7 @@ from nessie.syntax.parser import parse_program, parse_type
 from nessie.syntax.patterns import names
 from nessie.syntax.scopes import uses
 
+SECONDS = 5.0                   # for compiling a function: somebody waits who only looks
 NUMBERS = ("number", "ordinal", "any")
 FUSE = pipeline.pass_named("fuse")
 
@@ -102,11 +106,7 @@ def compiled(texts: tuple[str, ...], name: str, argument: str) -> Kernels:
     source = Source("program", text)
     starts = [sum(len(form) + 2 for form in texts[:at]) for at in range(len(texts))]
     try:
-        program = parse_program(source)
-        job = pipeline.Job(entry=name, target="cpu", strict=False, lengths=None if argument else lengths(program),
-                           argument=parse_type(Source("type", argument)) if argument else None)
-        made = driver.made(driver.run_through(job, forms.SYNTAX, program, FUSE).values())
-        graphs = driver.compile_program(job, forms.FLAT, made[forms.FLAT], pipeline.pass_named("graph"))
+        made, graphs = run_deep(lambda: fused(source, name, argument), Deadline(SECONDS, ""))
     except NessieError as error:
         return Kernels(refused=error.message)
     launched, nodes = launches(made[forms.FUSED]), list[Node]()
@@ -121,6 +121,15 @@ def compiled(texts: tuple[str, ...], name: str, argument: str) -> Kernels:
                     nodes.append(Node(code, member.name, member.op, at, place.start - starts[at],
                                       place.end - starts[at]))
     return Kernels(tuple(nodes), argument)
+
+
+def fused(source: Source, name: str, argument: str) -> tuple[dict[forms.Form[Any], Any], Any]:
+    """The forms that the compiler makes of the function, up to its fused kernels, and its graphs."""
+    program = parse_program(source)
+    job = pipeline.Job(entry=name, target="cpu", strict=False, lengths=None if argument else lengths(program),
+                       argument=parse_type(Source("type", argument)) if argument else None)
+    made = driver.made(driver.run_through(job, forms.SYNTAX, program, FUSE).values())
+    return made, driver.compile_program(job, forms.FLAT, made[forms.FLAT], pipeline.pass_named("graph"))
 
 
 def lengths(program: syntax.Program) -> syntax.TypeExp | None:

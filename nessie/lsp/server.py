@@ -5,6 +5,7 @@ beside that, one thing at a time, and kept as long as the functions' text stays.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from threading import Lock
@@ -25,6 +26,7 @@ from nessie.lsp.words import fused_groups, offers, told
 from nessie.syntax import nodes as syntax
 from nessie.syntax.examples import Example, examples
 from nessie.syntax.format import formatted
+from nessie.syntax.parse import read_source
 
 T = TypeVar("T")
 RUN = "nessie.runExamples"              # the command that runs the examples of a text
@@ -53,12 +55,31 @@ class Texts:
         with self.lock:
             return run_deep(work)
 
-    def read(self, uri: str, name: str, text: str) -> Document:
+    def read(self, uri: str, name: str, text: str) -> list[str]:
+        """Read an open text, as it is now. Returns the open texts of which something else is known now: it, and those
+        that load it."""
         source = Source(name, text.replace("\r\n", "\n"))
-        known = run_deep(lambda: document(source, self.known.get(uri)))
-        self.known[uri] = known
+        self.known[uri] = self.document(source, self.known.get(uri))
         self.came.pop(uri, None)
-        return known
+        others = [other for other, known in self.known.items() if other != uri and loads(known, name)]
+        for other in others:
+            self.known[other] = self.document(self.known[other].source, self.known[other])
+        return [uri, *others]
+
+    def document(self, source: Source, before: Document | None = None) -> Document:
+        return run_deep(lambda: document(source, before, self.loaded))
+
+    def loaded(self, path: str, places: list[tuple[Span, str]]) -> Source:
+        """The text of a file that a program loads: as it is in the editor where it is open, else on the disk."""
+        wanted = [os.path.realpath(path), os.path.realpath(f"{path}.nesl")]
+        return next((known.source for known in self.known.values() if os.path.realpath(known.source.name) in wanted),
+                    None) or read_source(path, places)
+
+
+def loads(known: Document, name: str) -> bool:
+    """Does the text load the file of this name?"""
+    return any([span.source.name != known.source.name and os.path.realpath(span.source.name) == os.path.realpath(name)
+                for good in known.checked.good if (span := span_of(good))])
 
 
 def diagnostics(known: Document, uri: str, failed: list[tuple[Example, str]]) -> Iterator[lsp.Diagnostic]:
@@ -101,9 +122,11 @@ def publish(ls: LanguageServer, texts: Texts, uri: str) -> None:
 def watch(made: LanguageServer, texts: Texts) -> None:
     """Tell errors when a text is opened or changes."""
     def read(ls: LanguageServer, uri: str) -> None:
-        found = ls.workspace.get_text_document(uri)
-        texts.read(uri, found.path or uri, found.source)
-        publish(ls, texts, uri)
+        found = ls.workspace.text_documents.get(uri)
+        if found is None:               # it was never opened: what is on the disk is nobody's text here
+            return
+        for changed in texts.read(uri, found.path or uri, found.source):
+            publish(ls, texts, changed)
 
     @made.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(ls: LanguageServer, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -116,6 +139,7 @@ def watch(made: LanguageServer, texts: Texts) -> None:
     @made.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def closed(ls: LanguageServer, params: lsp.DidCloseTextDocumentParams) -> None:
         texts.known.pop(params.text_document.uri, None)
+        texts.came.pop(params.text_document.uri, None)
 
 
 def answer_about_names(made: LanguageServer, texts: Texts, runs: Runs) -> None:
@@ -123,7 +147,9 @@ def answer_about_names(made: LanguageServer, texts: Texts, runs: Runs) -> None:
     @made.feature(lsp.TEXT_DOCUMENT_HOVER)
     @made.thread()
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        known = texts.known[params.text_document.uri]
+        known = texts.known.get(params.text_document.uri)
+        if known is None:
+            return None
         at = offset(known.source.text, params.position)
         found = texts.work(lambda: told(known, at))
         if found is None:
@@ -141,24 +167,30 @@ def answer_about_names(made: LanguageServer, texts: Texts, runs: Runs) -> None:
 
     @made.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def defined(params: lsp.DefinitionParams) -> lsp.Location | None:
-        known = texts.known[params.text_document.uri]
+        known = texts.known.get(params.text_document.uri)
+        if known is None:
+            return None
         found = definition(known, offset(known.source.text, params.position))
         return location(found, known, params.text_document.uri) if found else None
 
     @made.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def used(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        known = texts.known[params.text_document.uri]
+        known = texts.known.get(params.text_document.uri)
+        if known is None:
+            return []
         return [location(span, known, params.text_document.uri)
                 for span in references(known, offset(known.source.text, params.position))]
 
     @made.feature(lsp.TEXT_DOCUMENT_RENAME)
     def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        known = texts.known[params.text_document.uri]
+        known = texts.known.get(params.text_document.uri)
+        if known is None:
+            return None
         spans = references(known, offset(known.source.text, params.position))
         text = known.source.text
         for span in sorted(spans, key=lambda span: -span.start):
             text = text[:span.start] + params.new_name + text[span.end:]
-        after = run_deep(lambda: document(Source(known.source.name, text)))
+        after = texts.document(Source(known.source.name, text))
         if len(after.checked.errors) > len(known.checked.errors) or len(after.checked.good) != len(known.checked.good):
             return None                 # the name is taken, or is none
         edits = [lsp.TextEdit(range_of(span), params.new_name) for span in spans]
@@ -166,7 +198,9 @@ def answer_about_names(made: LanguageServer, texts: Texts, runs: Runs) -> None:
 
     @made.feature(lsp.TEXT_DOCUMENT_COMPLETION)
     def completed(params: lsp.CompletionParams) -> lsp.CompletionList:
-        known = texts.known[params.text_document.uri]
+        known = texts.known.get(params.text_document.uri)
+        if known is None:
+            return lsp.CompletionList(False, [])
         found = offers(known, offset(known.source.text, params.position))
         return lsp.CompletionList(False, [
             lsp.CompletionItem(offer.text, kind=KINDS.get(offer.kind), detail=offer.type or None,
@@ -188,7 +222,9 @@ def answer_about_text(made: LanguageServer, texts: Texts) -> None:
     """Formatting, symbols, actions, and the fused groups."""
     @made.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def laid_out(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-        known = texts.known[params.text_document.uri]
+        known = texts.known.get(params.text_document.uri)
+        if known is None:
+            return None
         try:
             text = run_deep(lambda: formatted(known.source))
         except NessieError:             # told already
@@ -197,7 +233,9 @@ def answer_about_text(made: LanguageServer, texts: Texts) -> None:
 
     @made.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        known = texts.known[params.text_document.uri]
+        known = texts.known.get(params.text_document.uri)
+        if known is None:
+            return []
         found = []
         for good in known.own:
             span, form = span_of(good), good.form
@@ -212,7 +250,9 @@ def answer_about_text(made: LanguageServer, texts: Texts) -> None:
     @made.feature(lsp.TEXT_DOCUMENT_CODE_ACTION)
     def action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri = params.text_document.uri
-        known = texts.known[uri]
+        known = texts.known.get(uri)
+        if known is None:
+            return []
         first, last = (offset(known.source.text, at) for at in (params.range.start, params.range.end))
         return [lsp.CodeAction(found.title, lsp.CodeActionKind.QuickFix, edit=lsp.WorkspaceEdit(
                     changes={uri: [lsp.TextEdit(range_of(found.span), found.text)]}))
@@ -226,7 +266,9 @@ def answer_about_examples(made: LanguageServer, texts: Texts, runs: Runs) -> Non
     @made.thread()
     def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         uri = params.text_document.uri
-        known = texts.known[uri]
+        known = texts.known.get(uri)
+        if known is None:
+            return []
         groups: list[tuple[Span, str]] = []
         for good in known.own:
             if texts.known.get(uri) is not known:
@@ -243,7 +285,8 @@ def answer_about_examples(made: LanguageServer, texts: Texts, runs: Runs) -> Non
     @made.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         uri = params.text_document.uri
-        found, came = list(examples(texts.known[uri].source)), texts.came.get(uri)
+        known = texts.known.get(uri)
+        found, came = list(examples(known.source)) if known else [], texts.came.get(uri)
         titles = map(title, came) if came else ["run the examples"] * len(found)
         commands = [lsp.Command(said, RUN, arguments=[uri]) for said in titles]
         return [lsp.CodeLens(range_of(example.expression), command)
@@ -252,7 +295,9 @@ def answer_about_examples(made: LanguageServer, texts: Texts, runs: Runs) -> Non
     @made.command(RUN)
     @made.thread()
     def run(ls: LanguageServer, uri: str) -> list[str]:
-        known = texts.known[uri]
+        known = texts.known.get(uri)
+        if known is None:
+            return []
         texts.came[uri] = came = texts.work(lambda: runs.examples(known.source, list(examples(known.source))))
         publish(ls, texts, uri)
         for refresh in (ls.workspace_inlay_hint_refresh, ls.workspace_code_lens_refresh):

@@ -29,17 +29,31 @@ def pictures(windows: Callable[[], list[Window]], asked: Path | None, name: str,
 
 
 def write_pictures(windows: list[Window], asked: Path | None, name: str, tell: Callable[[str], object]) -> None:
-    """Write the picture of each window, and tell its file's name."""
-    number = 0
+    """Write the picture of each window, and tell its file's name. One that cannot be written does not keep the others
+    from it; the first error is raised when they are."""
+    number, failed = 0, list[NessieError]()
     for window in windows:
-        from nessie.pictures.svg import DRAWN_BY, svg  # few programs draw
         number += not window.file
         path = with_ending(Path(window.file)) if window.file else numbered(with_ending(asked or Path(name)), number)
-        if asked is None and not window.file and has_another(path, DRAWN_BY):
-            raise NessieError(f"there is another file {path}: the picture is not written",
-                              hint="--draw FILE.svg names a file for it")
-        write(path, svg(window))
-        tell(f"drawn: {path}\n")
+        try:
+            write_picture(window, path, asked is None and not window.file)
+        except NessieError as error:
+            failed.append(error)
+        else:
+            tell(f"drawn: {path}\n")
+    for other in failed[1:]:
+        tell(f"{other}\n")
+    if failed:
+        raise failed[0]
+
+
+def write_picture(window: Window, path: Path, careful: bool) -> None:
+    """Write a window's picture. `careful`: no other file is replaced."""
+    from nessie.pictures.svg import DRAWN_BY, svg  # few programs draw
+    if careful and has_another(path, DRAWN_BY):
+        raise NessieError(f"there is another file {path}: the picture is not written",
+                          hint="--draw FILE.svg names a file for it")
+    write(path, svg(window))
 
 
 def with_ending(path: Path) -> Path:

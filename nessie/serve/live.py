@@ -20,12 +20,13 @@ from typing import Any
 from nessie import forms, pipeline
 from nessie.base.names import stem
 from nessie.base.records import dataclass
-from nessie.base.source import Consequence, InternalError, NessieError, Source, as_error
+from nessie.base.source import InternalError, NessieError, Source, as_error
 from nessie.base.system.deadline import Deadline
 from nessie.base.system.deep import run_deep
 from nessie.base.system.limits import COMMAND_LINE
 from nessie.base.text.types_text import show_scheme
 from nessie.base.types import Fun, Type, free_variables, show_type
+from nessie.base.widths import FULL, Widths
 from nessie.driver import run_through
 from nessie.inspect.collect import TITLES, Collection
 from nessie.library.library import library
@@ -36,15 +37,14 @@ from nessie.schedule.cost import profiles
 from nessie.schedule.wishes.sizes import sizes_of
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
 from nessie.session.calling import tuple_of
-from nessie.session.session import Session, names_before, names_defined
+from nessie.session.checking import check
+from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax import text as syntax_text
 from nessie.syntax.parser import parse_expression, parse_forms, parse_type
 from nessie.typing import infer
 from nessie.typing import nodes as typed
-from nessie.typing.advice.hints import named
 from nessie.typing.advice.messages import no_function
-from nessie.typing.advice.undefined import Undefined
 from nessie.typing.environment import Environment, pattern_type
 
 PROGRAM, DATA = "program", "data"               # the sources, by their names
@@ -100,8 +100,8 @@ class Read:
 class Live:
     """What answers. It keeps the last program's stages: a page asks for some of them first."""
 
-    def __init__(self, seconds: float, memory: int, threads: int) -> None:
-        self.seconds, self.memory, self.threads = seconds, memory, threads
+    def __init__(self, seconds: float, memory: int, threads: int, widths: Widths = FULL) -> None:
+        self.seconds, self.memory, self.threads, self.widths = seconds, memory, threads, widths
         self.asked: dict[str, Any] = {}
         self.kept: tuple[Read, Collection] | None = None
         self.number = 0
@@ -122,8 +122,8 @@ class Live:
         about = {name: asked.get(name) for name in asked if name not in ("do", "stages", "details")}
         if self.kept is None or about != self.asked:
             self.kept = None
-            found = read(asked)
-            self.kept, self.asked = (found, collected(found, asked)), about
+            found = read(asked, self.widths)
+            self.kept, self.asked = (found, collected(found, asked, self.widths)), about
             self.number += 1            # workers count for themselves
         known, collection = self.kept
         wanted = set(asked.get("stages") or ()) & set(TITLES)
@@ -134,12 +134,12 @@ class Live:
     def run(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The value of the entry on the data; or, without an entry, of each form."""
         printed: list[str] = []
-        found = read(asked)
+        found = read(asked, self.widths)
         if not found.data:
             return {"nothing": f"{found.entry} takes {found.functions[found.entry].partition(' -> ')[0]}. {MISSING}."}
         target = Target("cpu", self.threads, Limits(self.memory, None, self.seconds, COMMAND_LINE),
                         Apart(printed.append, input=io.StringIO("")))
-        job = pipeline.Job(strict=False, fuse=asked.get("mode") or "ilp")
+        job = pipeline.Job(strict=False, fuse=asked.get("mode") or "ilp", widths=self.widths)
         session = Session(target, job, listener=lambda text: None)
         for form in found.forms:
             if not isinstance(form, syntax.Evaluate):
@@ -156,27 +156,20 @@ class Live:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def read(asked: dict[str, Any]) -> Read:
+def without_commands(source: Source) -> Iterator[syntax.TopLevel | NessieError]:
+    """Yield the forms, and for each command an error."""
+    for form in parse_forms(source):
+        yield NessieError(f"{form.word} is a command, which this page has not",
+                          *[(span, "") for span in (form.span,) if span]) if isinstance(form, syntax.Command) else form
+
+
+def read(asked: dict[str, Any], widths: Widths = FULL) -> Read:
     """The program of a question. Raises Mistakes with all that is wrong in it."""
     source = Source(PROGRAM, asked["program"])
-    environment, found, errors = library(), list[syntax.TopLevel](), list[NessieError | InternalError]()
-    failed: set[str] = set()                # names of which a definition has failed
-    for form in parse_forms(source):
-        try:
-            if isinstance(form, NessieError):
-                raise form
-            if isinstance(form, syntax.Command):
-                raise NessieError(f"{form.word} is a command, which this page has not",
-                                  *[(span, "") for span in (form.span,) if span])
-            environment = infer.infer(syntax.Program((form,)), environment)[1]
-            found.append(form)
-        except NessieError as error:
-            follows = isinstance(error, Consequence) and errors
-            if not follows and not (isinstance(error, Undefined) and named(error.span).lower() in failed):
-                errors.append(error)
-            failed |= names_before(error) if isinstance(form, NessieError) else names_defined(form)
-    if errors:
-        raise Mistakes(errors)
+    checked = check(source, library(widths), written=without_commands(source))
+    environment, found = checked.environment, list(dict.fromkeys(good.form for good in checked.good))
+    if checked.errors:
+        raise Mistakes(list(checked.errors))
     types = {form.name: known.scheme.type for form in found if isinstance(form, syntax.FunctionDef)
              and (known := environment.lookup(form.name)) is not None}
     functions = {name: show_scheme(type_) for name, type_ in types.items()}
@@ -227,7 +220,7 @@ def taken_apart(exp: syntax.Exp) -> Iterable[syntax.Exp]:
 # Looking ------------------------------------------------------------------------------------------
 
 
-def collected(found: Read, asked: dict[str, Any]) -> Collection:
+def collected(found: Read, asked: dict[str, Any], widths: Widths = FULL) -> Collection:
     machine = asked.get("machine") or "cpu"
     if machine not in profiles.SHIPPED:
         raise NessieError(f"there is no machine {machine}", hint=f"there are {' and '.join(profiles.SHIPPED)}")
@@ -235,7 +228,7 @@ def collected(found: Read, asked: dict[str, Any]) -> Collection:
     type_ = parse_type(Source("the type of the data", found.type)) if found.type else None
     job = pipeline.Job(entry=found.entry, argument=type_, fuse=asked.get("mode") or "ilp", target=TARGETS[machine],
                        machine=profiles.named(machine), sizes=asked.get("sizes") or {}, wishes=tuple(wishes),
-                       checks=pipeline.Checking(share=CHECKS))
+                       widths=widths, checks=pipeline.Checking(share=CHECKS))
     program = syntax.Program(found.forms)
     return Collection(job, found.source, run_through(job, forms.SYNTAX, program, pipeline.pass_named("fuse")))
 

@@ -11,6 +11,7 @@ import os
 import sys
 from typing import IO
 
+from nessie.base.widths import Widths
 from nessie.serve.confined import confine
 from nessie.serve.live import Live
 from nessie.serve.workers import LENGTH
@@ -24,10 +25,11 @@ GARBAGE = 100_000               # objects until cycles are looked for within a q
 def main() -> None:
     """Answer until there are no more questions. Says that it is ready by an empty answer."""
     seconds, memory, threads = float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    widths = Widths(int(sys.argv[4]), int(sys.argv[5]))
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     for number, flags in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
         os.dup2(os.open(os.devnull, flags), number)
-    live = Live(seconds, memory, threads)
+    live = Live(seconds, memory, threads, widths)
     for question in (WARMING, WARMING | {"details": True}, WARMING | {"do": "run"}):
         live.answer(question)
     gc.collect()

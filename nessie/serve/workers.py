@@ -14,6 +14,7 @@ import sys
 from contextlib import suppress
 
 from nessie.base.records import dataclass
+from nessie.base.widths import FULL, Widths
 
 LENGTH = 8                      # bytes before each question and answer
 PROCESSES = 2
@@ -30,14 +31,15 @@ class Ended(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` for a program's run; a question may take `patience` times as long. `memory`: bytes for a program.
-    `waiting`: questions that may wait; `answer`: the longest, in bytes."""
+    """`seconds` for a program's run; a question may take `patience` times as long. `memory`: bytes for a program, whose
+    numbers have `widths`. `waiting`: questions that may wait; `answer`: the longest, in bytes."""
     seconds: float = 10.0
     memory: int = 512 << 20
     threads: int = 2
     patience: float = 1.5
     waiting: int = 16
     answer: int = 128 << 20
+    widths: Widths = FULL
 
 
 class Worker:
@@ -95,7 +97,7 @@ class Workers:
     async def process(self) -> asyncio.subprocess.Process:
         limits = self.limits
         words = [sys.executable, "-m", "nessie.serve.worker", str(limits.seconds), str(limits.memory),
-                 str(limits.threads)]
+                 str(limits.threads), str(limits.widths.floats), str(limits.widths.ints)]
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return await asyncio.create_subprocess_exec(*words, stdin=asyncio.subprocess.PIPE,
                                                     stdout=asyncio.subprocess.PIPE, env=kept, start_new_session=True)
@@ -125,12 +127,23 @@ class Workers:
         try:
             async with self.freed:
                 await self.freed.wait_for(lambda: bool(self.free))
+                await self.without_dead()
                 ready = [worker for worker in self.free if worker.ready.done()]
                 found = (ready or self.free)[-1]
                 self.free.remove(found)
                 return found
         finally:
             self.waiting -= 1
+
+    async def without_dead(self) -> None:
+        """Have others in place of the workers that died while nobody asked them."""
+        dead = [worker for worker in self.free if worker.process.returncode is not None]
+        for worker in dead:
+            worker.end()
+            self.free.remove(worker)
+            self.all.discard(worker)
+        if dead:
+            await self.start()
 
     async def give_back(self, worker: Worker) -> None:
         async with self.freed:

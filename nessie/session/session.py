@@ -5,7 +5,6 @@ are the top-level variables that it uses, and is run on the target. The session 
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from functools import partial
@@ -39,9 +38,10 @@ from nessie.running.results import matched, restore
 from nessie.running.targets import Target
 from nessie.schedule.wishes.unmet import unmet, unmet_so_far
 from nessie.session.calling import Prepared, prepare_call, tuple_of
+from nessie.session.checking import names_before, names_defined
 from nessie.session.outcome import Outcome
 from nessie.syntax import nodes as syntax
-from nessie.syntax import parse, patterns
+from nessie.syntax import parse
 from nessie.syntax import text as syntax_text
 from nessie.syntax.types import tells_lengths
 from nessie.typing import infer
@@ -49,7 +49,6 @@ from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import doubts, named, narrowed
 from nessie.typing.environment import Entry, Environment, function_scheme, pattern_type
 
-DEFINITION = re.compile(r"^[ \t]*(?:(?:function|datatype)\s+(\w+)|(\w+)\s*=(?![=>]))", re.MULTILINE | re.IGNORECASE)
 QUIT = syntax.Evaluate(syntax.Name("quit"))         # leaves, where nothing has that name
 
 
@@ -367,23 +366,6 @@ class Session:
 
     def tell(self, text: str) -> None:
         (self.listener or self.target.world.print)(text)
-
-
-def names_defined(form: syntax.TopLevel) -> set[str]:
-    """The names that the form defines."""
-    match form:
-        case syntax.FunctionDef(name) | syntax.DatatypeDef(name):
-            return {name}
-        case syntax.Assign(bound) | syntax.FileVariable(bound):
-            return {found.name for found in patterns.names(bound)}
-    return set()
-
-
-def names_before(error: NessieError) -> set[str]:
-    """The name whose definition ends in this error of syntax, as far as the text tells."""
-    span = error.span
-    found = [*DEFINITION.finditer(span.source.text, 0, span.end)] if span else []
-    return {(found[-1][1] or found[-1][2]).lower()} if found else set()
 
 
 def bound_text(form: syntax.TopLevel) -> str:

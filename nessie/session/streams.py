@@ -137,6 +137,11 @@ def print_outcomes(outcomes: Iterable[Outcome | NessieError | InternalError],
                 complain(outcome)
         elif text := str(outcome):
             show(text + "\n")
+    say_followed(followed)
+    return failed
+
+
+def say_followed(followed: int) -> None:
+    """Tell how many forms failed only because others did."""
     if followed:
         say_aside(f"{followed} more form{'s' if followed > 1 else ''} failed, as they use what has failed\n")
-    return failed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from nessie.base.text.nearest import nearest
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parser import parse_forms
 
+Read = Callable[[str, "list[tuple[Span, str]]"], Source]       # reads a file, whose name stands at these places
 QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 SWITCHES = re.compile(r"(\s*,\s*(verbose|print)\s*:=\s*[tf])*\s*", re.IGNORECASE)      # they may follow a file's name
 
@@ -37,37 +38,38 @@ def without_bare_expressions(program: syntax.Program) -> syntax.Program:
     return syntax.Program(tuple([form for form in program.forms if not isinstance(form, syntax.Evaluate)]))
 
 
-def forms(source: Source, ends_itself: bool = False) -> Iterator[syntax.TopLevel | NessieError]:
-    """Yield each form in order, or its error if it is bad. A file is read when its turn comes. `ends_itself`: the last
-    form needs no `;`."""
-    return expanded(parse_forms(source, ends_itself), (source,))
+def forms(source: Source, ends_itself: bool = False, read: Read | None = None
+          ) -> Iterator[syntax.TopLevel | NessieError]:
+    """Yield each form in order, or its error if it is bad. A file is read when its turn comes, by `read`.
+    `ends_itself`: the last form needs no `;`."""
+    return expanded(parse_forms(source, ends_itself), (source,), read)
 
 
-def expanded(written: Iterable[syntax.TopLevel | NessieError],
-             inside: tuple[Source, ...] = ()) -> Iterator[syntax.TopLevel | NessieError]:
+def expanded(written: Iterable[syntax.TopLevel | NessieError], inside: tuple[Source, ...] = (),
+             read: Read | None = None) -> Iterator[syntax.TopLevel | NessieError]:
     """Yield the forms, including those of loaded files. `inside`: the sources that are being loaded already."""
     for form in written:
         if not (isinstance(form, syntax.Command) and form.word == "load"):
             yield form
             continue
         try:
-            loaded = file_of(form)
+            loaded = file_of(form, read or read_source)
             if loaded in inside:
                 raise NessieError(f"{loaded.name} is being loaded already", *place(form))
         except NessieError as error:
             yield error
         else:
-            yield from expanded(parse_forms(loaded), (loaded, *inside))
+            yield from expanded(parse_forms(loaded), (loaded, *inside), read)
 
 
-def file_of(command: syntax.Command) -> Source:
+def file_of(command: syntax.Command, read: Read) -> Source:
     """Return the source that the command loads; the name's ending .nesl may be left out."""
     name, rest = quoted(command, "the name of a file")
     if not SWITCHES.fullmatch(rest):
         raise NessieError("load takes the name of a file as it is written, and then only verbose := t or print := t",
                           *place(command))
     completed = f"{name}.nesl"
-    return read_source(completed if not Path(name).exists() and Path(completed).exists() else name, place(command))
+    return read(completed if not Path(name).exists() and Path(completed).exists() else name, place(command))
 
 
 def quoted(command: syntax.Command, what: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from nessie import driver, forms, pipeline
 from nessie.base.records import dataclass
 from nessie.base.source import Source, UsageError
 from nessie.base.widths import Widths
-from nessie.session.streams import complain, say, warn
+from nessie.session.streams import complain, say, say_followed, warn
 from nessie.tool.formats import CUBIN, listed
 from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, tuning_of, widths_of, write_result
 
@@ -33,6 +33,7 @@ def check_nesl(source: Source, widths: Widths) -> int:
     from nessie.library import library
     from nessie.session import checking
     found = checking.check(source, library.library(widths), tell=complain)
+    say_followed(found.followed)
     warn(doubt.told() for doubt in found.warnings)
     return FAILED if found.errors else 0
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
+from contextlib import suppress
 from pathlib import Path
 
-from nessie.base.source import NessieError, Source, UsageError
+from nessie.base.source import NessieError, Source, UsageError, decoded
 from nessie.base.system.writing import write
 from nessie.session.streams import complain, say
 from nessie.syntax.format import formatted
@@ -34,9 +35,23 @@ def fmt(options: argparse.Namespace) -> int:
     return status
 
 
+def piped() -> Source:
+    """The program on standard input, which is UTF-8, as in files, whatever else is on this system."""
+    name = "standard input"
+    binary = getattr(sys.stdin, "buffer", None)
+    text = decoded(name, binary.read()) if binary is not None else sys.stdin.read()
+    return Source(name, text.replace("\r\n", "\n"))
+
+
+def say_utf_8(text: str) -> None:
+    with suppress(AttributeError, ValueError):      # what stands in for standard output may have none
+        sys.stdout.reconfigure(encoding="utf-8")    # type: ignore[union-attr]
+    say(text)
+
+
 def fmt_file(path: str, options: argparse.Namespace) -> bool:
     """Format a file, or tell how. Would it change?"""
-    source = Source("standard input", sys.stdin.read()) if path == PIPE else read_source(path)
+    source = piped() if path == PIPE else read_source(path)
     text = formatted(source)
     changed = text != source.text
     if options.diff:
@@ -45,7 +60,7 @@ def fmt_file(path: str, options: argparse.Namespace) -> bool:
     elif options.check:
         say(f"{source.name} would change\n" if changed else "")
     elif path == PIPE:
-        say(text)
+        say_utf_8(text)
     elif changed:
         windows = b"\r\n" in Path(path).read_bytes()
         write(path, text.replace("\n", "\r\n") if windows else text)

@@ -9,6 +9,7 @@ from nessie.base.source import NessieError
 from nessie.serve.workers import Limits
 from nessie.session.streams import say
 from nessie.syntax.parse import read_source
+from nessie.tool.options import widths_of
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -16,7 +17,8 @@ def serve(options: argparse.Namespace) -> int:
     from nessie.serve.server import Site, serving
     start = read_source(options.operand) if options.operand else None
     asked = {"seconds": options.time_limit, "memory": options.memory, "threads": options.threads}
-    limits = replace(Limits(), **{name: value for name, value in asked.items() if value is not None})
+    limits = replace(Limits(widths=widths_of(options)),
+                     **{name: value for name, value in asked.items() if value is not None})
 
     def ready(site: Site) -> None:
         say(f"{site.address}\n")

@@ -1,7 +1,11 @@
 """What the language server knows of a text, also while it is broken."""
 from __future__ import annotations
 
+import pytest
+
+from nessie import driver
 from nessie.base.source import Source
+from nessie.lsp import kernels as kernels_of
 from nessie.lsp.document import Document, definition, document, references, text_of
 from nessie.lsp.kernels import kernels
 from nessie.lsp.words import fused_groups, told
@@ -55,3 +59,29 @@ def test_groups_move_with_the_text_and_are_not_compiled_again() -> None:
         assert isinstance(form, syntax.FunctionDef)
         shown.append([(text_of(span), span.start - len(shift), label) for span, label in fused_groups(text, form)])
     assert shown[0] == shown[1] and shown[0]
+
+
+def test_uses_in_examples_are_uses() -> None:
+    text = known("% twice(2) => 4\n   twice(3) => twice(2) + 2\n   {twice : twice in [1]} => [1]\n   twice( => 3 %\n"
+                 "function twice(x) = 2 * x;\ntwice(4);\n")
+    found = references(text, text.source.text.index("twice(x)"))
+    lines = [text.source.text.count("\n", 0, span.start) for span in found]
+    assert {text_of(span) for span in found} == {"twice"} and sorted(lines) == [0, 1, 1, 4, 5]
+
+
+def test_compiling_for_who_looks_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_: object) -> None:
+        while True:
+            pass
+    monkeypatch.setattr(kernels_of, "SECONDS", 0.2)
+    monkeypatch.setattr(driver, "run_through", endless)
+    text = known("function slow(x) = {y + 41 : y in x};\n")
+    assert kernels(text, "slow")[0].refused == "it took longer than 0.2 s"
+    monkeypatch.undo()
+    assert kernels(text, "slow")[0].refused, "it is not tried again"
+
+
+def test_a_file_that_is_loaded_is_read_as_somebody_says() -> None:
+    text = document(Source("text", 'load "other";\nfunction twice(x) = plus(x, x);\n'),
+                    read=lambda path, places: Source(path, "function plus(a, b) = a + b;\n"))
+    assert not text.checked.errors and len(text.own) == 1

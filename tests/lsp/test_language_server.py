@@ -40,8 +40,8 @@ class Editor(LanguageClient):
 
         @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def told(params: lsp.PublishDiagnosticsParams) -> None:
-            assert params.uri == URI
-            self.told.put_nowait(list(params.diagnostics))
+            if params.uri == URI:
+                self.told.put_nowait(list(params.diagnostics))
 
         @self.feature(lsp.WORKSPACE_INLAY_HINT_REFRESH)
         def inlay(params: None) -> None: ...
@@ -144,6 +144,8 @@ def test_names_are_found_and_renamed() -> None:
         assert library.uri.endswith("prelude.nesl")
         renamed = await editor.text_document_rename_async(lsp.RenameParams(HERE, place, "total"))
         assert [change.new_text for change in renamed.changes[URI]] == ["total", "total"]
+        renamed = await editor.text_document_rename_async(lsp.RenameParams(HERE, at(TEXT, "twice(v)"), "double"))
+        assert sorted(change.range.start.line for change in renamed.changes[URI]) == [0, 1, 2]
         assert await editor.text_document_rename_async(lsp.RenameParams(HERE, place, "let")) is None
         symbols = await editor.text_document_document_symbol_async(lsp.DocumentSymbolParams(HERE))
         assert [symbol.name for symbol in symbols] == ["twice", "norm2"]
@@ -187,6 +189,32 @@ def test_examples_run_in_place() -> None:
         assert error.range.start.line == 0
         assert await editor.type("a = 1;") == []
     edit(work, TEXT, "--time-limit", "6")
+
+
+def test_texts_that_were_never_opened_have_no_answers() -> None:
+    async def work(editor: Editor, _: list[lsp.Diagnostic]) -> None:
+        other, place = lsp.TextDocumentIdentifier("file:///somewhere/other.nesl"), lsp.Position(0, 0)
+        assert await editor.text_document_hover_async(lsp.HoverParams(other, place)) is None
+        assert await editor.text_document_definition_async(lsp.DefinitionParams(other, place)) is None
+        assert await editor.text_document_rename_async(lsp.RenameParams(other, place, "new")) is None
+        assert not await editor.text_document_document_symbol_async(lsp.DocumentSymbolParams(other))
+        assert not await editor.text_document_code_lens_async(lsp.CodeLensParams(other))
+        assert not await editor.text_document_inlay_hint_async(lsp.InlayHintParams(other, ALL))
+        found = await editor.text_document_completion_async(lsp.CompletionParams(other, place))
+        assert not found.items
+    edit(work)
+
+
+def test_a_loaded_text_is_that_of_the_editor(tmp_path: Path) -> None:
+    (tmp_path / "helper.nesl").write_text("function helps(x) = 1;\n", "utf-8")
+    uri, text = (tmp_path / "helper.nesl").as_uri(), f'load "{tmp_path}/helper";\nassists(2);\n'
+
+    async def work(editor: Editor, errors: list[lsp.Diagnostic]) -> None:
+        assert "assists is not defined" in errors[0].message
+        editor.text_document_did_open(lsp.DidOpenTextDocumentParams(
+            lsp.TextDocumentItem(uri, "nesl", 1, "function assists(x) = 1;\n")))
+        assert await editor.errors() == []
+    edit(work, text)
 
 
 def test_text_is_laid_out() -> None:

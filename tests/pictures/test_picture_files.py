@@ -50,6 +50,15 @@ def test_only_pictures_are_replaced_without_draw(folder: Path, capsys: pytest.Ca
     assert main([*call[:4], "7", *call[5:]]) == 0 and pictures(folder)["many.svg"] == "70"
 
 
+def test_a_picture_that_cannot_be_written_keeps_no_other_from_it(folder: Path,
+                                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    Path("many-2.svg").mkdir()
+    assert main(["run", "many.nesl", "--target", "reference"]) == 1
+    Path("many-2.svg").rmdir()
+    assert pictures(folder) == {"many.svg": "10", "many-3.svg": "30"}
+    assert "cannot write many-2.svg" in capsys.readouterr().err
+
+
 def test_a_program_names_its_file(folder: Path) -> None:
     source = 'let w = make_ps_window(((0,0),(9,9)), bounding_box([(0,0),(1,1)]), "plan.ps") in draw_points([(0,0)], w)'
     assert main(["eval", source, "--target", "reference"]) == 0

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import time
 from collections import Counter
@@ -204,3 +206,21 @@ def test_connections_that_say_nothing_do_not_matter(served: Served) -> None:
         for one in silent:
             one.close()
     assert served.process.poll() is None
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
+def test_a_worker_that_died_while_nobody_asked_is_replaced() -> None:
+    with Served() as alone:
+        assert alone.works()
+        children = Path(f"/proc/{alone.process.pid}/task/{alone.process.pid}/children").read_text("utf-8").split()
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        assert len(children) == 2
+        time.sleep(0.5)
+        assert alone.works() and alone.works()
+
+
+def test_the_pages_numbers_have_the_bits_that_are_asked_for() -> None:
+    with Served("--int", "32", "--float", "32") as narrow:
+        assert narrow.ask("run", program="function next(x) = x + 1;", data="2147483647")["value"] == "-2147483648"
+        assert narrow.ask("run", program="function third(x) = x / 3.0;", data="1.0")["value"] == "0.3333333"

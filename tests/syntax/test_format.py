@@ -5,13 +5,15 @@ import io
 import json
 import random
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paths import ROOT, SUPPORT
+from paths import PYTHONPATH, ROOT, SUPPORT
 from random_programs import RandomProgram, programs
 
 from nessie import pragmas
@@ -122,6 +124,16 @@ def test_what_the_compiler_prints_of_a_tree_is_formatted(path: Path) -> None:
     """There is one way of writing NESL."""
     shown = syntax_text.show(parse_program(Source("test", path.read_text("utf-8"))))
     assert fmt(shown) == shown
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
+def test_standard_input_and_output_are_utf_8_whatever_the_locale(locale: str) -> None:
+    given = "äö=1;%\N{GREEK SMALL LETTER LAMDA}%\r\n".encode()
+    environment = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "latin-1",
+                   "PYTHONPATH": PYTHONPATH}
+    words = [sys.executable, "-m", "nessie", "fmt", "-"]
+    ran = subprocess.run(words, input=given, capture_output=True, env=environment)
+    assert ran.stdout.decode() == "äö = 1;  %\N{GREEK SMALL LETTER LAMDA}%\n", ran.stderr
 
 
 LAID_OUT = [

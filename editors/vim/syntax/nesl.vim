@@ -436,7 +436,7 @@ syntax keyword neslFunction zerop
 syntax keyword neslFunction zip
 syntax keyword neslFunction zip3
 syntax match neslOperator /&=\|++\|->\|\/=\|::\|:=\|<-\|<=\|==\|=>\|>=\||=\|||\|#\|\*\|+\|-\|\/\|<\|=\|>\|@\|\^\||/
-syntax match neslNumber /\<\d\+\(\.\d*\)\=\([eE][+-]\=\d\+\)\=/
+syntax match neslNumber /\%(\<\d\+\%(\.\d*\)\=\|\.\d\+\)\%([eE][+-]\=\d\+\)\=/
 syntax match neslCharacter /`./
 syntax region neslString start=/"/ skip=/\\./ end=/"/
 syntax region neslComment start=/%/ end=/%/
