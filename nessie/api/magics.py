@@ -5,6 +5,8 @@
                         save for functions' values, which cannot leave the program
     %nesl EXPRESSION    its value; a function's is shown as a cell shows it
 
+What a cell or a line draws in windows is shown below it, as pictures.
+
 A name that the program does not define, and Python does, is Python's variable: its present value goes in as an argument
 does.
 
@@ -91,6 +93,13 @@ class Magics:
             entry = program._session.environment.program.entry(name)
             if entry != known.get(name) and entry != self.taken.get(name) and name != "it":
                 self.give(name)
+        self.show_drawn()
+
+    def show_drawn(self) -> None:
+        """Show what has been drawn, by a cell or by calls since the last one."""
+        for picture in self.program.drawn():
+            data, about = self.shell.display_formatter.format(picture)
+            self.shell.display_pub.publish(data, about)
 
     def forms(self, source: Source) -> Iterator[syntax.TopLevel | NessieError]:
         """The forms of the text, each after Python's variables that it uses have been taken."""
@@ -150,6 +159,8 @@ class Magics:
         except NessieError as error:
             print(error, file=sys.stderr)
             return None
+        finally:
+            self.show_drawn()
 
 
 def value_of(program: Program, written: list[syntax.TopLevel | NessieError]) -> Any:

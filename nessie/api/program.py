@@ -22,6 +22,7 @@ from nessie.api.values.awkward_arrays import as_awkward
 from nessie.api.values.datatypes import Datatypes
 from nessie.api.values.results import Results
 from nessie.api.values.taking import Taken, taken
+from nessie.api.views import Picture, pictures
 from nessie.arguments.types import Parameters
 from nessie.arguments.with_lengths import due as due_for
 from nessie.base.names import shown_name
@@ -74,6 +75,11 @@ class Program:
         with as_nessie_errors():
             self._evaluate(Source(a_text(name, "the name of a program"), a_text(text, "a program")))
         return self
+
+    def drawn(self) -> list[Picture]:
+        """The pictures of the windows in which the program's functions have drawn since the last time. The windows are
+        closed then. A notebook shows each."""
+        return pictures(self._session.target.world.drawn())
 
     def _evaluate(self, source: Source) -> None:
         """Evaluate all forms of a text but expressions, whose values nobody would see."""

@@ -26,6 +26,7 @@ from nessie.typing.signatures import concrete_type
 
 if TYPE_CHECKING:
     from nessie.api.program import Program
+    from nessie.pictures.drawing import Window
 
 T = TypeVar("T")
 
@@ -60,6 +61,34 @@ class Graph:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a program has drawn in a window of so many pixels, as a picture (`svg`)."""
+    title: str
+    width: int
+    height: int
+    svg: str
+
+    def save(self, path: str) -> None:
+        """Write the picture to a file."""
+        with as_nessie_errors():
+            write(path, self.svg)
+
+    def __repr__(self) -> str:
+        return f"<nessie.Picture {self.title!r}: {self.width} x {self.height} pixels>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def pictures(windows: Sequence[Window]) -> list[Picture]:
+    """The pictures of windows."""
+    if not windows:
+        return []
+    from nessie.pictures.svg import svg  # few programs draw
+    return [Picture(window.title, *window.size, svg(window)) for window in windows]
 
 
 @dataclass(frozen=True)

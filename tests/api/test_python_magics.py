@@ -4,11 +4,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import pytest
+from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 
+import nessie
 from nessie.base.source import NessieError
 from nessie.cudagen.cuda.cudasim.compiler import found
 from nessie.running.targets import Target
@@ -237,3 +240,35 @@ def test_what_cannot_be_used_of_python_is_told(shell: InteractiveShell, capsys: 
         assert shell.run_line_magic("nesl", text) is None
         said = capsys.readouterr().err
         assert told in said and "Traceback" not in said and " --> expression:1:" in said
+
+
+DRAWS = """function draw(n) = let (win,_) = xps_make_window(((0,0),(10 * n,10)), "w", display);
+    gc = xps_line_gc(xps_func_copy, xps_white_pixel(win), 0, win) in xps_draw_point((n,n), gc, win);
+"""
+
+
+def test_what_is_drawn_is_shown(shell: InteractiveShell) -> None:
+    def shown(cell: str) -> list[dict[str, str]]:
+        shell.display_pub = CapturingDisplayPublisher()
+        shell.run_cell(cell).raise_error()
+        return [out["data"] for out in shell.display_pub.outputs]
+
+    both = shown(f"%%nesl\n{DRAWS}draw(3);\ndraw(4);")
+    assert [data["image/svg+xml"].count("<svg") for data in both] == [1, 1]
+    assert "'w': 40 x 10 pixels" in both[1]["text/plain"]
+    assert 'width="50"' in shown("%nesl draw(5)")[0]["image/svg+xml"]
+    assert 'width="60"' in shown("%%nesl\ndraw(6);\n1 / 0;")[0]["image/svg+xml"], "also where something fails"
+    assert shown("%%nesl\n1 + 1;") == []
+
+
+def test_calls_from_python_draw(tmp_path: Path) -> None:
+    program = nessie.compile(DRAWS)
+    program.draw(7)
+    program.draw(8)
+    first, second = program.drawn()
+    assert (first.width, second.width, second.height) == (70, 80, 10) and first._repr_svg_() == first.svg
+    assert program.drawn() == []
+    second.save(str(tmp_path / "second.svg"))
+    assert (tmp_path / "second.svg").read_text("utf-8") == second.svg
+    with pytest.raises(NessieError, match="cannot write"):
+        second.save(str(tmp_path / "none" / "second.svg"))

@@ -149,6 +149,17 @@ def test_eval_jsonl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     assert [error["line"] for error in fifth["errors"]] == [1, 2] and fifth["value"] == "9"
 
 
+def test_pictures_are_in_the_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    draws = 'draw_points([(0,0)], make_window(((0,0),(40,30)), bounding_box([(0,0),(1,1)]), "points", display));'
+    sources = [draws, "1;", f"{draws} 1 / 0;"]
+    monkeypatch.setattr(sys, "stdin", [json.dumps({"id": source, "source": source}) for source in sources])
+    nessie("eval", "--jsonl")
+    drawn, plain, failed = map(json.loads, capsys.readouterr().out.splitlines())
+    (picture,) = drawn["pictures"]
+    assert picture["title"] == "points" and picture["svg"].startswith("<svg") and picture["width"] <= 40
+    assert "pictures" not in plain and failed["pictures"] == [picture] and "error" in failed
+
+
 def test_commands_work_in_json_lines_and_their_output_is_the_session_s(monkeypatch: pytest.MonkeyPatch,
                                                                          capsys: pytest.CaptureFixture[str]) -> None:
     sources = ["describe sum; 1;", "function g(x) = x + 1; function g(x) = x; g(2);", "1; exit; 2;", "shell \"ls\";",
