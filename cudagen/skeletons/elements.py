@@ -368,14 +368,18 @@ class Sweep:
     def axes_at(self, segment: loops.Exp) -> tuple[loops.Exp, ...]:
         """The segment's index of each outer axis: counted by the walk, or else divided for."""
         if (AXIS, segment) not in self.code.known:
-            rest, found = segment, []
-            for size in reversed(self.axes[1:]):
-                length = self.code.size(size)
-                quotient = self.code.let_int("axis", op("/", rest, length))
-                found.append(self.code.let_int("axis", op("-", rest, op("*", quotient, length))))
-                rest = quotient
-            self.counted(segment, (rest, *reversed(found)))
+            self.counted(segment, self.divided(segment, self.axes))
         return tuple([self.code.known[f"{AXIS}{number}", segment].exp for number, _ in enumerate(self.axes)])
+
+    def divided(self, segment: loops.Exp, axes: tuple[ir.Size, ...]) -> tuple[loops.Exp, ...]:
+        """The segment's index of each of these axes."""
+        rest, found = segment, []
+        for size in reversed(axes[1:]):
+            length = self.code.size(size)
+            quotient = self.code.let_int("axis", op("/", rest, length))
+            found.append(self.code.let_int("axis", op("-", rest, op("*", quotient, length))))
+            rest = quotient
+        return (rest, *reversed(found))
 
     def indices(self, segment: loops.Exp, count: int) -> tuple[loops.Exp, ...]:
         """The arguments of a thunk that tell the segment: its indices of outer axes, if there are more than one, which
@@ -413,7 +417,9 @@ class Sweep:
             start = self.code.let_int("start", op("-", here.index, position))
             return Here(SEGMENT, here.index, segment, start, position, tuple(outer) if space.outer else ())
         segment = segment_of(self.code, space, here.index)
-        return Here(SEGMENT, here.index, segment, self.code.let_int("start", start_of(self.code, space, segment)))
+        axes = outer_axes(space) if reads_outer(step) else ()
+        return Here(SEGMENT, here.index, segment, self.code.let_int("start", start_of(self.code, space, segment)),
+                    outer=self.divided(segment, axes) if axes else ())
 
     def root(self, index: loops.Exp, segment: loops.Exp | None = None, start: loops.Exp | None = None,
              position: loops.Exp | None = None) -> None:
@@ -439,7 +445,13 @@ def asks_for_axes(step: Step, outer: tuple[ir.Size, ...]) -> bool:
         return True
     if step.place == SEGMENT:
         return isinstance(soac.space, ir.Uniform) and soac.space.axes == outer
-    return any([not set(thunk.params[:-3]).isdisjoint(free_names(thunk.body)) for thunk in INDEX_THUNKS.of(soac)])
+    return reads_outer(step)
+
+
+def reads_outer(step: Step) -> bool:
+    """Does a thunk of the step read indices of axes outside of its segments?"""
+    return any([not set(thunk.params[:-3]).isdisjoint(free_names(thunk.body))
+                for thunk in INDEX_THUNKS.of(step.bind.soac)])
 
 
 def scalar_value(values: tuple[Value, ...]) -> Value:

@@ -365,6 +365,17 @@ def test_as_many_segments_as_elements(n: int) -> None:
     }}"""), [numbers(n)])
 
 
+@pytest.mark.parametrize("other, last", [("a * b", "1"), ("b * a", "1"), ("a * b", "one")])
+def test_segments_whose_elements_ask_for_indices_of_axes(other: str, last: str) -> None:
+    """Beside a reduction of rows that does not ask."""
+    agree(parse_kernel(f"""kernel K (a : int, b : int, l : int, one : int, m : int, n : int, xs : [int; n]) {{
+        let rs = SEG_REDUCE {{ (i1, i2, s, j, i) => xs[i] using xs }} (0) {{ (x, y) => x + y }} uniform(m = a * b, l, n)
+        let ys = SEG_MAP {{ (i1, i2, s, j, i) => rs[i] * 100 + i1 * 10 + i2 + j using rs }}
+          uniform(m = {other}, {last}, m)
+        return (rs, ys)
+    }}"""), [2, 3, 4, 1, 6, 24, numbers(24)])
+
+
 @pytest.mark.parametrize("lengths", [[], [2, 0, 3], [0, 1, 0, 0, 4, 0]], ids=str)
 def test_segments_that_are_elements_of_other_segments(lengths: list[int]) -> None:
     kernel = segmented_kernel("offs0 : [int; m+1], outer : [int; 3+1]", "irregular(offs0, m, n)", """

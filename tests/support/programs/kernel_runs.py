@@ -88,8 +88,10 @@ class Meaning:
                 ends = self.values[offsets]
                 lengths = [b - a for a, b in zip(ends, ends[1:])]
         rows, flat = [], 0
-        for s, length in enumerate(lengths):
-            rows.append([(s, j, flat + j) for j in range(length)])
+        axes = [self.size(size) for size in space.outer] if isinstance(space, ir.Uniform) else []
+        places: list[tuple[int, ...]] = list(np.ndindex(*axes)) if axes else [()] * len(lengths)
+        for s, (outer, length) in enumerate(zip(places, lengths)):
+            rows.append([(*outer, s, j, flat + j) for j in range(length)])
             flat += length
         return rows
 
@@ -148,7 +150,7 @@ class Meaning:
                                len(identity))
             case ir.Filter(value, predicate):
                 kept = [at for at in flat if self.apply(predicate, at, at[-1])[0]]
-                ends = [sum(at[0] < s for at in kept) for s in range(len(rows) + 1)] if segmented else None
+                ends = [sum(at[-3] < s for at in kept) for s in range(len(rows) + 1)] if segmented else None
                 return [len(kept), *columns([self.apply(value, at, at[-1]) for at in kept], width(value)),
                         *([ends] if segmented else [])]
             case ir.Partition():
