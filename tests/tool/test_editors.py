@@ -109,11 +109,39 @@ def test_the_extension_names_files_that_there_are() -> None:
         assert (EDITORS / "vscode" / path).is_file()
     json.loads((EDITORS / "vscode" / language["configuration"]).read_text("utf-8"))
     assert package["contributes"]["configuration"]["properties"]["nesl.command"]["default"] == ["nessie", "lsp"]
+    assert language["id"] == grammar["language"] == "nesl" and language["extensions"] == [".nesl"]
+    assert json.loads((EDITORS / "vscode" / grammar["path"]).read_text("utf-8"))["scopeName"] == grammar["scopeName"]
+    assert {name for name in ("name", "version", "publisher", "engines", "license") if package[name]} == {
+        "name", "version", "publisher", "engines", "license"}, "without them it is not packaged"
+
+
+STUBS = """
+const Module = require("module");
+const load = Module._load;
+const told = [];
+class LanguageClient {
+  constructor(...given) { told.push(given); }
+  start() { told.push("started"); return this; }
+  stop() { told.push("stopped"); }
+}
+const settings = { get: () => ["nessie", "lsp", "--time-limit", "9"] };
+const vscode = { workspace: { getConfiguration: () => settings } };
+const parts = { vscode, "vscode-languageclient/node": { LanguageClient } };
+Module._load = (name, ...rest) => parts[name] ?? load(name, ...rest);
+const extension = require(process.argv[1]);
+extension.activate();
+extension.deactivate();
+console.log(JSON.stringify(told));
+"""
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-def test_the_client_is_javascript() -> None:
-    assert subprocess.run(["node", "--check", EDITORS / "vscode/extension.js"]).returncode == 0
+def test_the_client_starts_what_the_settings_say() -> None:
+    words = ["node", "-e", STUBS, str(EDITORS / "vscode/extension.js")]
+    (given, *rest) = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    assert given == ["nesl", "NESL", {"command": "nessie", "args": ["lsp", "--time-limit", "9"]},
+                     {"documentSelector": [{"language": "nesl"}]}]
+    assert rest == ["started", "stopped"]
 
 
 @pytest.mark.skipif(shutil.which("vim") is None, reason="needs vim")
