@@ -26,7 +26,7 @@ from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import OUTER, Axis, Space
 from nessie.lambda_cu.mappings.combinators import Unmappable, is_line, most
 from nessie.lambda_cu.mappings.mapped import PLACES, Mapped, launchable, mapped
-from nessie.lambda_cu.mappings.owners import by_owners, is_of_owners, owned
+from nessie.lambda_cu.mappings.owners import by_owners, called, is_of_owners, owned
 from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import show_case
 from nessie.lambda_cu.rename import substitute
@@ -223,10 +223,10 @@ def root_of(kernel: ir.Kernel) -> Root:
     """Return the space of all bindings, of which each may be walked in any order."""
     spaces: dict[ir.Space, None] = {}
     for bind in kernel.binds:
-        soac, names = bind.soac, ", ".join(bind.names)
+        soac = bind.soac
         if reason := ordered(soac):
-            raise Unmappable(kernel.by, f"{names} {'are' if ', ' in names else 'is'} computed by {keyword(soac)}: "
-                                        f"{reason}, and threads of a mapping come in any order")
+            raise Unmappable(kernel.by, f"{called(bind)} is computed by {keyword(soac)}: {reason}, and threads of a "
+                                        "mapping come in any order")
         assert not isinstance(soac, ir.Once)
         spaces[soac.space] = None
     segmented = [space for space in spaces if not isinstance(space, ir.Flat)]

@@ -16,10 +16,11 @@ where results lie, in memory.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from nessie.base.records import dataclass
+from nessie.base.source import excerpt, user_span
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS
@@ -31,6 +32,11 @@ from nessie.lambda_cu.typing import require
 
 LANES = {owner: LEVELS[owner].size for owner in OWNERS}         # of an owner on a GPU
 ELEMENT, SURVIVOR, SEGMENT, ONCE = "element", "survivor", "segment", "once"
+
+
+def called(bind: ir.Bind) -> str:
+    """What users call it that a binding computes: as they wrote it; of a text of λcu, its names."""
+    return excerpt(user_span(bind.origin)) or ", ".join(bind.names)
 
 
 @dataclass
@@ -136,7 +142,7 @@ class Walked:
     def root(self) -> ir.Segmented:
         roots = dict.fromkeys(space for space in segmented(self.kernel)
                               if not (isinstance(space, ir.Irregular) and space.offsets in self.survivors))
-        require(len(roots) == 1, f"an owner holds segments of one space, and {self.kernel.name} has {len(roots)}")
+        require(len(roots) == 1, f"an owner holds segments of one space, and here are {len(roots)}")
         (root,) = roots
         require(root.segments != root.total, "as many segments as elements have no owners")
         return root
@@ -161,12 +167,12 @@ class Walked:
         if isinstance(space, ir.Irregular) and space.offsets in self.survivors:
             return SURVIVOR
         require(space == ir.Flat(root.segments),
-                f"{', '.join(bind.names)}: this is another space than that of the segments that owners hold")
+                f"{called(bind)}: this is another space than that of the segments that owners hold")
         return SEGMENT
 
     def fits(self, bind: ir.Bind, place: str) -> None:
         """Require an operation that an owner does by itself."""
-        soac, names = bind.soac, ", ".join(bind.names)
+        soac, names = bind.soac, called(bind)
         match soac:
             case ir.Reduce() | ir.Scan() | ir.Order() | ir.Filter() if not isinstance(soac.space, ir.Segmented):
                 require(False, f"{names}: this is of all segments together, and an owner holds one")
@@ -180,9 +186,8 @@ class Walked:
                 require(place == ELEMENT and mode != "last", f"{names}: owners write elements, each place once")
         if place == SURVIVOR or isinstance(soac, ir.Filter):
             made = set(bind.names) if not isinstance(soac, ir.Reduce) else set()
-            told = ", ".join(sorted(made & set(self.kernel.returns)))
-            require(not told, f"{told}: where survivors of a row are stored depends on the rows before it, which "
-                    "others own")
+            require(not made & set(self.kernel.returns),
+                    f"{names}: where survivors of a row are stored depends on the rows before it, which others own")
         if place == SURVIVOR:
             require(not any(counted(thunk) for thunk in INDEX_THUNKS.of(soac)),
                     f"{names}: an owner's lanes do not count survivors, whose places are asked for here")
@@ -191,15 +196,22 @@ class Walked:
         place = self.owned.places[number]
         for thunk in THUNKS.of(bind.soac):
             passed = {array for call in calls_in(thunk.body) for array in call.arrays} & self.makers.keys()
-            require(not passed, f"a function reads {', '.join(passed)}, which is made in the same kernel")
+            require(not passed, f"a function reads {self.listed(passed)}, which the same kernel computes")
             for name in set(thunk.using) & self.makers.keys():
                 if not self.is_array(name) or place == ONCE:
                     require(place == ONCE and not self.is_array(name) and self.owned.places[self.makers[name]] == ONCE,
-                            f"{name} is known when all segments have been walked")
+                            f"{self.called(name)} is known when all segments have been walked")
         for thunk in INDEX_THUNKS.of(bind.soac):
             for index in indices(thunk.body):
                 if (maker := self.makers.get(index.array)) is not None:
                     yield Use(index.array, maker, self.mode(number, maker, index, thunk.params))
+
+    def called(self, name: str) -> str:
+        """What users call an array that the kernel makes."""
+        return called(self.kernel.binds[self.makers[name]])
+
+    def listed(self, names: Iterable[str]) -> str:
+        return ", ".join(dict.fromkeys([self.called(name) for name in names]))
 
     def is_array(self, name: str) -> bool:
         bind = self.kernel.binds[self.makers[name]]
@@ -212,18 +224,18 @@ class Walked:
         own = index.exp == ir.Var(params[-1])
         if made == SEGMENT or self.reduced(maker):
             at_segment = index.exp == segment_of(params) and (len(params) > 1 or place == SEGMENT)
-            require(at_segment, f"{index.array} is read at another segment than the own, which others own")
+            require(at_segment, f"{self.called(index.array)} is read at another segment than the own, which others own")
             return "segment"
         if isinstance(self.kernel.binds[maker].soac, ir.Filter) or made == SURVIVOR:
             of = owned.filters[maker] if made == SURVIVOR else maker
             require(own and place == SURVIVOR and owned.filters[number] == of,
-                    f"{index.array}, of survivors, is read elsewhere than where they survive")
+                    f"{self.called(index.array)}, of survivors, is read elsewhere than where they survive")
             return "own"
         if own and place == ELEMENT:
             return "own"
         there = place == SEGMENT or (place == ELEMENT and len(params) > 1)
         require(there and in_own_row(index, params, owned.root),
-                f"{index.array} is read at places that may lie outside of the own row, which others own")
+                f"{self.called(index.array)} is read at places that may lie outside of the own row, which others own")
         return "row"
 
     def reduced(self, maker: int) -> bool:
@@ -234,7 +246,7 @@ class Walked:
         soac, sweep = self.kernel.binds[use.maker].soac, self.owned.sweeps[use.maker]
         if isinstance(soac, ir.Permute):
             require(writes_own_row(soac, self.owned.root),
-                    f"{use.name} is read, and its elements may be written by who does not own the row")
+                    f"{self.called(use.name)} is read, and its elements may be written by who does not own the row")
         return sweep + (use.mode == "row" or self.reduced(use.maker) or isinstance(soac, ir.Permute | ir.Order))
 
     def late(self) -> None:

@@ -16,7 +16,7 @@ def mapping_of(strategy: maps.Strategy, space: Space) -> maps.Top | None:
     reads, too (lambda_cu.mappings.choice); until it is chosen it is FoldAll, which maps all that anything does."""
     rank, stepped = len(space), any([not axis.is_dense for axis in space])
     if any([axis.depends for axis in space]):
-        raise Unmappable(strategy, f"{strategy.name} takes axes of one length: write GridBlock(..., Hull(Gen))")
+        raise Unmappable(strategy, "strategies take axes of one length: write GridBlock(..., Hull(Gen))")
     match strategy.name:
         case "Jing":
             if rank > MOST_OF_JING:

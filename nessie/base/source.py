@@ -8,6 +8,7 @@ from nessie.base.records import dataclass
 
 SHOWN = 160                     # characters of a line that are shown with an error
 SHOWN_CALLS = 3                 # calls leading to an error that are shown
+EXCERPT = 50                    # characters of a piece of the source
 # Characters that a terminal may obey: all control characters but newline and tab, and what turns the direction of text.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 UNSEEN = "\ufffd"               # stands for such a character in an error
@@ -77,6 +78,12 @@ NOWHERE: Origin = ()
 def user_span(origin: Origin) -> Span | None:
     """Return the innermost span outside the library: where the user wrote it."""
     return next((span for span in origin if not span.source.library), None)
+
+
+def excerpt(place: Span | None) -> str:
+    """The piece of source in one line, cut where it is long."""
+    text = " ".join(place.source.text[place.start:place.end].split()) if place else ""
+    return text if len(text) <= EXCERPT else text[:EXCERPT - 3] + "..."
 
 
 def places(origin: Origin, label: str = "") -> list[tuple[Span, str]]:

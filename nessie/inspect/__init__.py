@@ -8,4 +8,5 @@
     pictures        draws dependence graphs as pictures (nessie graph)
     explaining      explains schedules (nessie explain)
     notes           finds what else there is to tell: functions, groups, spaces, interiors
+    mapping_notes   finds what there is to tell of mappings: launches, idle threads, costs, what else could be
 """

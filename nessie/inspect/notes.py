@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from nessie import driver, forms, pipeline
-from nessie.base.source import Origin, Span, user_span
+from nessie.base.source import Span, excerpt, user_span
 from nessie.cudagen.generate import CHUNK
 from nessie.cudagen.kernels.scalar_functions import tables_of
 from nessie.cudagen.kernels.walk import walk_of as places_of
-from nessie.cudagen.loops.plan import THREADS
 from nessie.cudagen.skeletons.cpu import products as registers
 from nessie.cudagen.skeletons.owners.local import Declined
 from nessie.cudagen.skeletons.owners.offers import prepared
@@ -20,42 +19,27 @@ from nessie.cudagen.skeletons.products import staged
 from nessie.flatten.flatten import flattened
 from nessie.flatten.threads.obstacles import CALLS, MAKES, PARALLEL, RECURS, Obstacle, obstacles
 from nessie.flatten.values.emitter import SpaceMade
+from nessie.inspect.mapping_notes import mappings
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.borders.borders import splits
-from nessie.lambda_cu.borders.interior import Split, axis_indices
-from nessie.lambda_cu.borders.partitions import left_of, with_parts
-from nessie.lambda_cu.mappings.axes import show_space
-from nessie.lambda_cu.mappings.choice.auto import of_kernel, shown_candidates
-from nessie.lambda_cu.mappings.kernels import Walk, walks_of
+from nessie.lambda_cu.borders.interior import Split
 from nessie.lambda_cu.mappings.nodes import Levels
-from nessie.lambda_cu.mappings.owners import by_owners, owned
-from nessie.lambda_cu.mappings.shown import in_sizes, product, shown_idle, shown_launch, shown_recovery
-from nessie.lambda_cu.mappings.strategies import AUTO
-from nessie.lambda_cu.mappings.text import show_case, show_mapping
-from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import failing_functions, statements
-from nessie.lambda_cu.spaces.closed import INTS
 from nessie.lambda_cu.spaces.steps import show
 from nessie.lambda_cu.text.printer_expressions import show_exp, show_size
 from nessie.mono import nodes as mono
 from nessie.mono.passes.reduce_groups import groups_reduced
-from nessie.schedule.explain.choices import choices, names_of_sizes, renamed
-from nessie.schedule.explain.layout import excerpt, place_text
+from nessie.schedule.explain.choices import choices, names_in, renamed
 from nessie.schedule.explain.notes import (
     FunctionExplained,
     GroupsExplained,
     InteriorExplained,
     LoopExplained,
-    MappingExplained,
     Notes,
-    PartExplained,
     ProductExplained,
     ReductionExplained,
     SpaceExplained,
 )
-from nessie.schedule.wishes.choose_mappings import given_sizes
-from nessie.schedule.wishes.mappings import wished
-from nessie.schedule.wishes.wishes import Wish
 
 
 def notes_of(job: pipeline.Job, ran: Mapping[str, driver.PassResult]) -> Notes:
@@ -136,11 +120,6 @@ def loops(fused: ir.Program) -> tuple[LoopExplained, ...]:
     return tuple(found)
 
 
-def names_in(program: ir.Program) -> dict[str, str]:
-    """The entry's sizes, as users know them."""
-    return names_of_sizes(next(f for f in program.functions if f.name == program.entry.function).params)
-
-
 def elements_of(fused: ir.Program) -> dict[str, str]:
     """For the sizes of arrays that kernels write: are they a "result" of the program alone, or "stored" on the way?"""
     found: dict[str, str] = {}
@@ -170,65 +149,6 @@ def interior_explained(place: Span | None, split: Split, names: Mapping[str, str
                                       for at in range(0, len(axis.items), 2)]])
     dropped = [(shown(one.decision), shown(one.inside)) for one in split.dropped]
     return InteriorExplained(place, ranges, tuple(dict.fromkeys(dropped)))
-
-
-def mappings(fused: ir.Program, flat: ir.Program, job: pipeline.Job) -> tuple[MappingExplained, ...]:
-    """The mappings of fused kernels, with who has asked for them."""
-    if not any([kernel.by is not None for kernel in fused.kernels]):
-        return ()
-    names, given = names_in(fused), given_sizes(fused, job.sizes)
-    results = wished(flat, pipeline.wishes(job, flat), pipeline.profile(job))
-    asked = {s.origin: results[param.name] for f in flat.functions for s in statements(f.body) if isinstance(s, ir.Run)
-             for param in s.results if param.name in results}
-    return tuple([mapping_explained(kernel, asked, names, given.get(kernel.name, {})) for kernel in fused.kernels
-                  if kernel.by is not None])
-
-
-def mapping_explained(kernel: ir.Kernel, asked: Mapping[Origin, tuple[Wish, ...]], names: Mapping[str, str],
-                      given: Mapping[str, int]) -> MappingExplained:
-    """`asked`: the wishes for launches, by their origins; `given`: sizes that are known."""
-    assert kernel.by is not None
-    wishes = next((asked[origin] for origin in (*kernel.merged, kernel.origin) if origin in asked), ())
-    source = " and ".join([wish.option if wish.place is None else f"the pragma at {place_text(wish.place)}"
-                           for wish in wishes]) or "the program's text"
-    tried = of_kernel(kernel, given) if kernel.by == AUTO else []
-    by = tried[0].mapping if tried else kernel.by
-    kernel = replace(kernel, by=by)
-    place, text = user_span(kernel.origin), show_mapping(by)
-    if by_owners(kernel):
-        owner = owned(kernel)
-        return MappingExplained(place, text, source, f"each row has {owner.lanes} of the {THREADS} threads of a block")
-    walks = walks_of(kernel)
-    if not walks:
-        return MappingExplained(place, text, source, "as any kernel is walked that has no mapping")
-    if walks[0].number is not None:
-        left, behind = tests_left(kernel, names)
-        return MappingExplained(place, text, source, "", parts=tuple([part_explained(walk, names) for walk in walks]),
-                                left=left, behind=behind)
-    (found,) = walks
-    root, axes = found.root, [axis.high for axis in found.mapped.stages[0]]
-    elements = INTS.size(root.total) if isinstance(root, ir.Closed) else product(axes)
-    launch, idle = shown_launch(in_sizes(found.mapped)), shown_idle(found.mapped, elements)
-    return MappingExplained(place, text, source, renamed(launch, names), renamed(idle, names),
-                            shown_recovery(found.mapped), tuple(shown_candidates(tried) if tried else []))
-
-
-def tests_left(kernel: ir.Kernel, names: Mapping[str, str]) -> tuple[str, int]:
-    """The test that ends the cases of a kernel, and how many are behind it; "" if none does."""
-    soac = next(bind.soac for bind in with_parts(kernel).binds if isinstance(bind.soac, ir.Map | ir.Reduce)
-                and bind.soac.parts)
-    if (left := left_of(soac)) is None:
-        return "", 0
-    axes = {name: ir.Var(f"iv[{axis}]") for axis, name in enumerate(axis_indices(soac.thunk))}
-    text = show_exp(substitute(left[0], axes)).replace("`", "")
-    return renamed(" ".join(text.split()), names), left[1]
-
-
-def part_explained(walk: Walk, names: Mapping[str, str]) -> PartExplained:
-    made = in_sizes(walk.mapped, walk.bounds)
-    space, launch = [renamed(" ".join(text.split()), names)
-                     for text in (show_space(made.stages[0]), shown_launch(made))]
-    return PartExplained(show_case(walk.case), space, show_mapping(made.mapping), launch, shown_recovery(walk.mapped))
 
 
 def products(program: ir.Program, target: str) -> tuple[ProductExplained, ...]:

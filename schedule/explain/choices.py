@@ -25,7 +25,7 @@ def choices(program: ir.Program) -> tuple[ChoiceExplained, ...]:
 
 
 def explained(function: ir.Function, choice: ir.Choose, tunables: Sequence[ir.Tunable]) -> ChoiceExplained:
-    name = scope.version_name(function.name, choice.results, "").removesuffix(".")
+    name = choice_name(function, choice)
     asked = {name for exp in CONDITIONS.of(choice) for name in scope.free_names(exp)}
     values: dict[str, ir.Exp] = {t.name: ir.Const(t.value, "int") for t in tunables}
     names = names_of_sizes(function.params)
@@ -33,6 +33,11 @@ def explained(function: ir.Function, choice: ir.Choose, tunables: Sequence[ir.Tu
                 for case in choice.cases]
     thresholds = [(version_of(t), t.of, t.value) for t in tunables if t.name in asked]
     return ChoiceExplained(user_span(choice.origin), name, tuple(versions), tuple(thresholds))
+
+
+def choice_name(function: ir.Function, choice: ir.Choose) -> str:
+    """FUNCTION.BINDING"""
+    return scope.version_name(function.name, choice.results, "").removesuffix(".")
 
 
 def condition(exp: ir.Exp, tunables: Mapping[str, ir.Exp], names: Mapping[str, str]) -> str:
@@ -47,6 +52,11 @@ def names_of_sizes(params: Iterable[ir.Param]) -> dict[str, str]:
     return {str(type_.size): f"#{name.removesuffix(OFFSETS)}" if type_.plus else
             f"#flatten({name})" if f"{name}{OFFSETS}" in arrays else f"#{name}"
             for name, type_ in reversed(arrays.items())}
+
+
+def names_in(program: ir.Program) -> dict[str, str]:
+    """The entry's sizes, as users know them."""
+    return names_of_sizes(next(f for f in program.functions if f.name == program.entry.function).params)
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:

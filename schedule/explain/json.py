@@ -84,7 +84,10 @@ def mapping_json(found: MappingExplained) -> dict[str, Any]:
             "idle": found.idle, "recovery": found.recovery,
             **({"parts": [vars(part) for part in found.parts]} if found.parts else {}),
             **({"left": found.left, "behind": found.behind} if found.left else {}),
-            **({"candidates": list(found.candidates)} if found.candidates else {})}
+            **({"candidates": list(found.candidates)} if found.candidates else {}),
+            **({"cost": found.cost} if found.cost else {}), **({"others": list(found.others)} if found.others else {}),
+            **({"impossible": [{"what": what, "reason": why} for what, why in found.impossible]}
+               if found.impossible else {})}
 
 
 def loop_json(found: LoopExplained) -> dict[str, Any]:

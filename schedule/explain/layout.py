@@ -1,11 +1,9 @@
-"""Lays out what explanations print: rows as tables, places in the source, and excerpts of it."""
+"""Lays out what explanations print: rows as tables, and places in the source."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from nessie.base.source import Span
-
-EXCERPT = 50                    # characters of a piece of the source
 
 
 def table(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
@@ -19,8 +17,3 @@ def table(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
 
 def place_text(place: Span | None) -> str:
     return f"{place.source.name}:{place.line}:{place.column}" if place else ""
-
-
-def excerpt(place: Span | None) -> str:
-    text = " ".join(place.source.text[place.start:place.end].split()) if place else ""
-    return text if len(text) <= EXCERPT else text[:EXCERPT - 3] + "..."

@@ -79,9 +79,10 @@ class PartExplained:
 class MappingExplained:
     """The mapping that walks the kernel of what is computed at `place`, and where it comes from, a pragma, an option or
     the text of the program; the blocks and threads of its launch, and how many of these have no index: formulas;
-    `recovery`: what it takes to find one; `candidates`: of which it was chosen, a line each, if it was. A mapping with
-    cases has instead `parts`, each with its launch; `left`: the test that ends the cases, if one does, and `behind` how
-    many tests of no case there are behind it."""
+    `recovery`: what it takes to find one; `candidates`: of which it was chosen, a line each, if it was; else `cost` of
+    the mapping itself, and that of `others`; `impossible`: strategies and levels that cannot be here, and why. A
+    mapping with cases has instead `parts`, each with its launch; `left`: the test that ends the cases, if one does, and
+    `behind` how many tests of no case there are behind it."""
     place: Span | None
     mapping: str
     source: str
@@ -89,6 +90,9 @@ class MappingExplained:
     idle: str = ""
     recovery: str = ""
     candidates: tuple[str, ...] = ()
+    cost: str = ""
+    others: tuple[str, ...] = ()
+    impossible: tuple[tuple[str, str], ...] = ()
     parts: tuple[PartExplained, ...] = ()
     left: str = ""
     behind: int = 0

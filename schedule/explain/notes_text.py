@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from nessie.base.source import Span
+from nessie.base.source import Span, excerpt
 from nessie.base.text.layout import HARD, Doc, Mark, join
-from nessie.schedule.explain.layout import excerpt, place_text, table
+from nessie.schedule.explain.layout import place_text, table
 from nessie.schedule.explain.notes import (
     ChoiceExplained,
     FunctionExplained,
@@ -126,7 +126,13 @@ def mapping(note: MappingExplained) -> Iterator[str]:
     if note.idle:
         yield f"    threads without an index: {note.idle}"
         yield f"    an index is found by {note.recovery}"
-    yield from ["    chosen, as auto, from", *[f"      {line}" for line in note.candidates]] if note.candidates else []
+    if note.cost:
+        yield f"    {note.cost}"
+    for title, lines in (("chosen, as auto, from", note.candidates), ("others", note.others),
+                         ("not possible here", [f"{what}: {why}" for what, why in note.impossible])):
+        if lines:
+            yield f"    {title}"
+            yield from [f"      {line}" for line in lines]
 
 
 def loops(notes: Sequence[LoopExplained]) -> Doc:

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from nessie.base.source import excerpt
 from nessie.base.text.layout import render
 from nessie.schedule.explain.explain import (
     SCHEDULES,
@@ -35,7 +36,7 @@ from nessie.schedule.explain.explain import (
     RegionExplained,
     Scheduled,
 )
-from nessie.schedule.explain.layout import excerpt, place_text, table
+from nessie.schedule.explain.layout import place_text, table
 from nessie.schedule.explain.notes_text import sections
 from nessie.schedule.legality.witness import listed
 from nessie.schedule.nodes import AGAIN, APART, TOGETHER

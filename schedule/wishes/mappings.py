@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nessie.base.names import Names
-from nessie.base.source import NessieError, Source, Span
+from nessie.base.source import NessieError, Source, Span, excerpt, user_span
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
@@ -32,7 +32,7 @@ from nessie.schedule.graph.graph import regions_with_graphs
 from nessie.schedule.graph.nodes import HOST, Node
 from nessie.schedule.wishes.asked import case_number
 from nessie.schedule.wishes.offers import with_owners
-from nessie.schedule.wishes.pairs import concerned, missing, named, place_of, places_of
+from nessie.schedule.wishes.pairs import concerned, missing, named, place_of
 from nessie.schedule.wishes.wishes import LEVEL, MAP, MAPPINGS, Wish, Wishes
 
 
@@ -122,7 +122,8 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes
     runs = runs_of(program, {name for node in nodes for name in node.results})
     for run in runs:
         if (reason := refusal(kernels[run.kernel], mapping, wish)) is not None:
-            refused.append((", ".join([param.name for param in run.results if param.name != "_"]), reason))
+            made = ", ".join([param.name for param in run.results if param.name != "_"])
+            refused.append((excerpt(user_span(run.origin)) or made, reason))
     if runs and len(refused) == len(runs):
         if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
             raise impossible(wish, refused[0][1], places, nodes)
@@ -172,11 +173,17 @@ def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[N
         owner, *inner = wish.second.split(",")
         walked = f"walked by {wish.second.replace(',', ', ')}" if inner else f"computed by a {owner} for each segment"
         return NessieError(f"{wish.first} cannot be {walked}: {reason.message}",
-                           *[*places_of(nodes[:1]), *place_of(wish)])
+                           *[*node_places(nodes, wish), *place_of(wish)])
     text, part = text_of(wish), places.of(reason.part)
     if isinstance(reason, NoCase):
         text, part = wish.case_text or text, None
-    return NessieError(reason.message, (inside(text, part) if part else text, ""), *places_of(nodes[:1]))
+    return NessieError(reason.message, (inside(text, part) if part else text, ""), *node_places(nodes, wish))
+
+
+def node_places(nodes: Sequence[Node], wish: Wish) -> list[tuple[Span, str]]:
+    """The place of what was to be walked, by the name that the wish has for it."""
+    span = user_span(nodes[0].origin) if nodes else None
+    return [(span, wish.first)] if span is not None else []
 
 
 def runs_of(program: ir.Program, results: set[str]) -> list[ir.Run]:

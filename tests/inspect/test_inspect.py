@@ -245,6 +245,18 @@ function main(m, v) : ([[float]], [float]) -> ([float], [float]) = ({total(r) : 
     assert found[2][0].endswith("elements from 1 to before #v max(i - 1, 0) is i - 1")
 
 
+def test_notes_tell_mappings_and_versions() -> None:
+    text = """function both(rows) : [[int]] -> ([int], [int]) =
+  let s = {sum(r) : r in rows}; more = {x + 1 : x in s}; % level s by warp % % map more by Jing % in (s, more);"""
+    notes = stage(collected(Source("f.nesl", text), "both", target="cudasim"), "notes")["text"]
+    assert "Levels([warp, lane], Gen), by the pragma at f.nesl:2:" in notes and "others\n      sub4" in notes
+    assert "not possible here\n      Jing, JingExt, FoldAll, auto: sum(r) is computed by SEG_REDUCE" in notes
+    assert "block, warp, sub8, sub4, thread: it has no segments" in notes
+    text = "function pick(xs, is) = let a = {exp(x) + sin(x) : x in xs} in {a[i] : i in is};"
+    notes = stage(collected(Source("f.nesl", text), "pick"), "notes")["text"]
+    assert notes.startswith("versions, of which a run takes one\n  pick.it  f.nesl:1:65\n    pulled if #is * 8 <= #xs")
+
+
 def test_files_that_are_loaded_stand_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.nesl").write_text("function twice(v) = {2 * x : x in v};\n", "utf-8")

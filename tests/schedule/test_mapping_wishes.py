@@ -16,6 +16,7 @@ from nessie.pragmas import doubtful, of_source
 from nessie.schedule.wishes.asked import asked
 from nessie.schedule.wishes.wishes import MAP
 from nessie.tool.cli import main
+from nessie.tuning.file import machine
 
 NEST = """function nest(v, w) =
   let a = {{x * 10 + y : y in w} : x in v};
@@ -286,10 +287,30 @@ def test_explanations_tell_mappings(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["explain", path, *TYPE, "--target", "cuda", "--json"]) == 0
     (note,) = json.loads(capsys.readouterr().out)["mappings"]
     assert note["mapping"] == "GridBlock(1, SplitLast(32, Gen))" and note["idle"].endswith("* 32 - #v * #w")
+    assert "it takes about" in note["cost"] and any("FoldAll" in line for line in note["others"])
+    assert "impossible" not in note         # what the levels of rows of one length hold, all strategies walk
     assert main(["explain", path, *TYPE, "--target", "cuda", "--map", "a=Levels([warp, lane], Gen)"]) == 0
-    assert "each row has 32 of the 256 threads of a block" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "each row has 32 of the 256 threads of a block" in told and "an index is found by a multiplication" in told
+    assert "grid (min((#v + 7) / 8, 1024), 1, 1), block (256, 1, 1)" in told and "\n      thread  " in told
     assert main(["explain", path, *TYPE]) == 0
     assert "GridBlock" not in capsys.readouterr().out
+
+
+def test_explanations_tell_where_versions_come_from_and_what_is_impossible(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "function main(rows) : [[int]] -> [int] = let s = {sum(r) : r in rows} in s;")
+    tuning = tmp_path / "p.tuning"
+    tuning.write_text(f'machine "{machine()}"\nprogram "p.nesl" main\n')
+    words = ["explain", path, "-e", "main", "--target", "cudasim", "--tuning", str(tuning)]
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    for level in ("sub8", "warp", "block"):
+        assert f"Levels([{level}, lane], Gen), by version {level} of main.s_1\n" in told
+    assert told.count("not possible here\n      Jing, JingExt, FoldAll, auto: sum(r) is computed by SEG_REDUCE: ") == 3
+    assert main([*words, "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["mappings"]
+    assert [note["impossible"][0]["what"] for note in notes] == ["Jing, JingExt, FoldAll, auto"] * 3
 
 
 TURNED = """function turned(rows) : [[float]] -> [[float]] =

@@ -4,4 +4,5 @@
     places          where in memory threads read and store, by their indices
     costs           what a walk costs: sectors that warps touch, operations that find an index, idle threads
     auto            the choice for a space, or for a kernel
+    others          what else could walk a kernel that has a mapping, at what cost, or why not
 """

@@ -31,11 +31,15 @@ def of_kernel(kernel: ir.Kernel, given: Mapping[str, int]) -> list[Candidate]:
     """The candidates for a kernel, the best first. `given`: some of its sizes."""
     root = root_of(kernel)
     assert not isinstance(root, ir.Closed)          # which no strategy maps
-    space, names = space_of(root)
+    known, named = sizes_of_kernel(root, given)
+    return of_space(space_of(root)[0], named, lambda index: places(kernel, root, index, known))
+
+
+def sizes_of_kernel(root: ir.Flat | ir.Uniform, given: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """The sizes of a kernel's axes, as given or assumed: by its own names, and by those of its space's axes."""
     axes = (root.size,) if isinstance(root, ir.Flat) else root.axes
     known = {**given, **{axis: size for axis, size in zip(axes, lengths(axes, given)) if isinstance(axis, str)}}
-    return of_space(space, {name: known[size] for name, size in names.items() if isinstance(size, str)},
-                    lambda index: places(kernel, root, index, known))
+    return known, {name: known[size] for name, size in space_of(root)[1].items() if isinstance(size, str)}
 
 
 def of_rows(space: Space, sizes: Mapping[str, int]) -> list[Candidate]:
@@ -57,13 +61,18 @@ def of_space(space: Space, sizes: Mapping[str, int], where: Places) -> list[Cand
     return sorted(found, key=lambda one: (bool(one.refused), float(f"{one.cost.time:.3g}")))
 
 
+def told(found: Candidate) -> str:
+    """What it costs."""
+    return (f"{found.cost.time / 1000:.1f} us: {found.cost.sectors * WARP:.1f} sectors a warp, "
+            f"{shown_operations(found.cost.divisions, found.cost.others)}, {found.cost.idle:.0%} idle")
+
+
 def shown_candidates(found: list[Candidate]) -> list[str]:
     """The best candidates, a line each, and those that would be better if every GPU launched them."""
     best, others = found[0], [one for one in found[1:] if not one.refused]
     better = [one for one in found if one.refused and one.cost.time <= best.cost.time]
     listed = [best, *others[:MOST_SHOWN - 1], *better]
     width = max([len(one.name) for one in listed])
-    lines = [f"{one.name:{width}}  {one.cost.time / 1000:.1f} us: {one.cost.sectors * WARP:.1f} sectors a warp, "
-             f"{shown_operations(one.cost.divisions, one.cost.others)}, {one.cost.idle:.0%} idle"
-             f"{f'; not taken, as {one.refused}' if one.refused else ''}" for one in listed]
+    lines = [f"{one.name:{width}}  {told(one)}{f'; not taken, as {one.refused}' if one.refused else ''}"
+             for one in listed]
     return [*lines, *([f"and {len(others) - MOST_SHOWN + 1} others"] if len(others) >= MOST_SHOWN else [])]
