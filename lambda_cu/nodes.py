@@ -38,7 +38,7 @@ from typing import get_args
 
 from nessie.base.located import Located
 from nessie.base.records import KeepsHash, dataclass
-from nessie.base.source import Origin
+from nessie.base.source import Origin, Span
 from nessie.lambda_cu.mappings.nodes import Mapping
 
 # Types ------------------------------------------------------------------------------------------
@@ -376,14 +376,22 @@ class Bind(Located):
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Where a mapping is asked for, in pragmas and options; `instead`: what may be written there for any sizes."""
+    places: tuple[Span, ...]
+    instead: str = ""
+
+
+@dataclass(frozen=True)
 class Kernel(Located):
-    """`by`: how its space is walked, where somebody says so; it never changes what the kernel means. `merged`: the
-    origins of all that fusion has put there."""
+    """`by`: how its space is walked, where somebody says so; it never changes what the kernel means; `asked`: who says
+    it. `merged`: the origins of all that fusion has put there."""
     name: str
     params: tuple[Param, ...]
     binds: tuple[Bind, ...]
     returns: tuple[str, ...]
     by: Mapping | None = None
+    asked: Asked | None = field(default=None, compare=False)
     merged: tuple[Origin, ...] = field(default=(), compare=False)
 
 

@@ -337,10 +337,12 @@ class GpuLauncher(Launcher):
         device.start(step.function, grid, step.arguments(words, counts), threads)
 
     def too_large(self, over: str) -> NessieError:
-        span = user_span(self.plan.origin)
-        return NessieError(f"the mapping of this kernel does not fit these sizes: {over}",
-                           *([(span, self.plan.name)] if span else []),
-                           hint="explain tells mappings; a name whose mapping is none is walked without one")
+        span, asked = user_span(self.plan.origin), self.plan.asked
+        wanted = [(place, "this mapping") for place in asked.places] if asked is not None else []
+        instead = f"{asked.instead} fits all sizes; " if asked is not None and asked.instead else ""
+        return NessieError(f"the mapping of this kernel does not fit these sizes: {over}", *wanted,
+                           *([(span, "what it walks")] if span else []),
+                           hint=f"{instead}explain tells what else could walk it")
 
     def too_long(self, blocks: int) -> Unsupported:
         span = user_span(self.plan.origin)

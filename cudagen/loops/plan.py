@@ -41,12 +41,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from math import prod
 
 from nessie.base.located import Located
 from nessie.base.records import dataclass
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.walk import called
+from nessie.lambda_cu import nodes as ir
 
 THREADS = 256                        # of a block on the GPU
 MOST_THREADS = 1024                  # of one whose launch has a shape
@@ -147,7 +149,8 @@ class Alone:
 @dataclass(frozen=True)
 class Plan(Located):
     """`name` and `parameters` are the kernel's, `results` in the order of its returns; `cells` is the number of cells;
-    `elements` says how many elements (and ends of segments) the walk has; `alone`: what is shorter for little."""
+    `elements` says how many elements (and ends of segments) the walk has; `alone`: what is shorter for little; `asked`:
+    who asked for the kernel's mapping."""
     name: str
     parameters: tuple[Input, ...]
     phases: tuple[Phase, ...]
@@ -155,6 +158,7 @@ class Plan(Located):
     cells: int
     elements: loops.Exp = ONE
     alone: Alone | None = None
+    asked: ir.Asked | None = field(default=None, compare=False)
 
 
 def by_kernel(plans: Sequence[Plan]) -> list[tuple[Plan, ...]]:

@@ -72,7 +72,8 @@ class Kernel:
         """The functions, and the plan that launches them."""
         of = self.walk.kernel
         inputs = tuple([input_of(p) for p in of.params])
-        plan = Plan(of.name, inputs, tuple(self.phases), results, len(self.slots), elements, origin=of.origin)
+        plan = Plan(of.name, inputs, tuple(self.phases), results, len(self.slots), elements, asked=of.asked,
+                    origin=of.origin)
         return Module(tuple(self.functions), (plan,))
 
 

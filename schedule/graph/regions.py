@@ -49,10 +49,11 @@ class Region:
 @dataclass(frozen=True)
 class RegionStep:
     """`bind`: the kernel's binding in the names of the host; None if the scheduler takes the statement as it is. `by`:
-    the kernel's mapping."""
+    the kernel's mapping, `asked`: who asks for it."""
     statement: ir.Statement
     bind: ir.Bind | None
     by: maps.Mapping | None = None
+    asked: ir.Asked | None = field(default=None, compare=False)
 
     @cached_property
     def name(self) -> str:
@@ -171,7 +172,8 @@ def steps_of(region: Region, kernels: Mapping[str, ir.Kernel]) -> Steps:
                 steps.append(RegionStep(with_a_name(statement, len(steps)), None))
             case ir.Run(_, kernel, _):
                 run = with_a_name(statement, len(steps))
-                steps.append(RegionStep(run, instantiate(run, kernels[kernel]), kernels[kernel].by))
+                of = kernels[kernel]
+                steps.append(RegionStep(run, instantiate(run, of), of.by, of.asked))
             case _:
                 first.append(statement)
                 continue

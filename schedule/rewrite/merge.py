@@ -37,8 +37,8 @@ def merge(name: str, steps: Sequence[RegionStep], again: Collection[str], needed
         [used for bind in binds for used in scope.soac_names(bind.soac) if used not in bound], types, bound))
     origin: Origin = members[0].statement.origin
     kernel = ir.Kernel(name, params, own_names(binds, {param.name for param in params} | bound),
-                       tuple(param.name for param in returned), by=mapping_of(steps), origin=origin,
-                       merged=tuple(step.statement.origin for step in steps))
+                       tuple(param.name for param in returned), by=mapping_of(steps), asked=asked_of(steps),
+                       origin=origin, merged=tuple(step.statement.origin for step in steps))
     arguments = tuple(ir.Var(param.name) for param in params)
     run = ir.Run(tuple(map(without_a_name, returned)), name, arguments, origin=origin)
     return kernel, run
@@ -52,6 +52,11 @@ def mapping_of(steps: Sequence[RegionStep]) -> maps.Mapping | None:
     if len(found) > 1:
         raise InternalError(f"{', '.join([step.name for step in steps])} are one kernel, and have different mappings")
     return next(iter(found or given), None)
+
+
+def asked_of(steps: Sequence[RegionStep]) -> ir.Asked | None:
+    """Who asked for the mapping of those steps that have one."""
+    return next((step.asked for step in steps if step.asked is not None and step.by != maps.NONE), None)
 
 
 def with_type_sizes(names: Sequence[str], types: Mapping[str, ir.Type], bound: Collection[str]) -> list[str]:

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from nessie.base.names import Names
 from nessie.base.source import NessieError, Source, Span, excerpt, user_span
+from nessie.base.source import places as shown_places
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
@@ -122,8 +123,8 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes
     runs = runs_of(program, {name for node in nodes for name in node.results})
     for run in runs:
         if (reason := refusal(kernels[run.kernel], mapping, wish)) is not None:
-            made = ", ".join([param.name for param in run.results if param.name != "_"])
-            refused.append((excerpt(user_span(run.origin)) or made, reason))
+            calls = [excerpt(span) for span, _ in shown_places(run.origin)[1:]]
+            refused.append((" in ".join([wish.first, *calls[:1]]), reason))
     if runs and len(refused) == len(runs):
         if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
             raise impossible(wish, refused[0][1], places, nodes)
@@ -157,6 +158,7 @@ def beyond_tests(wish: Wish) -> bool:
 
 
 NO_SEGMENTS = "it has no segments"
+FOLD_ALL = "FoldAll"            # fits all sizes
 IF = re.compile(r"\bif\b", re.IGNORECASE)
 
 
@@ -186,6 +188,18 @@ def node_places(nodes: Sequence[Node], wish: Wish) -> list[tuple[Span, str]]:
     return [(span, wish.first)] if span is not None else []
 
 
+def asked_for(kernel: ir.Kernel, wishes: Sequence[Wish]) -> ir.Asked:
+    """Where the mapping is asked for; FoldAll instead, where it can walk the kernel."""
+    first = wishes[0]
+    said = first.text.source.name if first.text else ""
+    option = Source(said.replace("levels", "mappings").replace("level", "map"), FOLD_ALL)
+    folded = replace(first, kind=MAP, second=FOLD_ALL, text=Span(option, 0, len(FOLD_ALL)))
+    fits = refusal(kernel, mapping_of(folded), folded) is None
+    of = f"{first.first}{f' case {first.case}' * bool(first.case)}"
+    instead = folded.option if first.place is None else f"% {MAP} {of} by {FOLD_ALL} %"
+    return ir.Asked(tuple([wish.text or wish.place or text_of(wish) for wish in wishes]), instead if fits else "")
+
+
 def runs_of(program: ir.Program, results: set[str]) -> list[ir.Run]:
     """The launches that make these names; of several of one kernel the first."""
     runs = [s for function in program.functions for s in statements(function.body) if isinstance(s, ir.Run)]
@@ -211,6 +225,7 @@ def with_mappings(program: ir.Program, wishes: Mapping[str, tuple[Wish, ...]]) -
             free = run.kernel not in stay and all([run.kernel != kernel.name for kernel in made.values()])
             name = run.kernel if free else names.fresh(run.kernel)
             made[run.kernel, wanted] = replace(with_mapping(kernels[run.kernel], mapping_of_all(wanted)), name=name,
+                                               asked=asked_for(kernels[run.kernel], wanted),
                                                origin=run.origin or kernels[run.kernel].origin)
         return replace(run, kernel=made[run.kernel, wanted].name)
     stay = kernels.keys() - {run.kernel for run in runs} | {run.kernel for run in runs if not wishes_of(run)}

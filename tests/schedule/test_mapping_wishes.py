@@ -110,7 +110,7 @@ def test_a_mapping_that_cannot_be_is_underlined(mapping: str, says: str, word: s
 
 @pytest.mark.parametrize(("body", "type_", "says"), [
     ("plus_scan(v)", "[int]", "is computed by SCAN: each of its elements needs those before it"),
-    ("{x in v | x > 0}", "[int]", "are computed by FILTER: where survivors are stored depends on those before them"),
+    ("{x in v | x > 0}", "[int]", "is computed by FILTER: where survivors are stored depends on those before them"),
     ("sort(v)", "[int]", "is computed by ORDER: it sorts"),
     ("{{x + 1 : x in r} : r in v}", "[[int]]", "rows of its space have lengths of their own"),
     ("{sum(r) : r in v}", "[[int]]", "is computed by SEG_REDUCE: it adds up rows, which owners hold"),
@@ -274,8 +274,8 @@ main([1, 2], [3, 4]);
     compiling = ["compile", path, "-e", "main", "-t", "([int], [int])", "--emit", "fused"]
     for words in (["run", path], compiling):
         assert main([*words, "--target", "cudasim", *wish]) == 0
-        assert capsys.readouterr().err == (f"warning: --map {wish[1]} leaves out the kernel of a_1: [1, 0] is an "
-                                           "order of 2 axes, and here is 1\n")
+        assert capsys.readouterr().err == (f"warning: --map {wish[1]} leaves out the kernel of a in twice(v): "
+                                           "[1, 0] is an order of 2 axes, and here is 1\n")
 
 
 def test_explanations_tell_mappings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,6 +295,50 @@ def test_explanations_tell_mappings(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "grid (min((#v + 7) / 8, 1024), 1, 1), block (256, 1, 1)" in told and "\n      thread  " in told
     assert main(["explain", path, *TYPE]) == 0
     assert "GridBlock" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("sizes, option, asked_for, over, instead", [
+    ((2, 4096), ("--map", "a=GridBlock(1, Permute([0, 2, 1], Gen))"), "GridBlock(1, Permute([0, 2, 1], Gen))",
+     "block.x is 4,096, and at most 1,024", "--map a=FoldAll"),
+    ((125_000, 2), ("--level", "a=grid,grid,block"), "grid,grid,block", "grid.y is 125,000, and at most 65,535",
+     "--map a=FoldAll"),
+    ((125_000, 2), None, "Levels([grid, grid, block], Gen)", "grid.y is 125,000, and at most 65,535",
+     "% map a by FoldAll %"),
+    ((125_000, 2), None, "grid, grid, block", "grid.y is 125,000, and at most 65,535", "% map a by FoldAll %"),
+])
+def test_a_launch_that_is_too_large_tells_who_asked_for_it(
+        sizes: tuple[int, int], option: tuple[str, str] | None, asked_for: str, over: str, instead: str, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """And what to write instead, which runs."""
+    body = "{{{i + j + l : l in [0:1]} : j in [0:k]} : i in [0:n]}"
+    kind = "map" if "Gen" in asked_for else "level"
+    pragma = "" if option else f"% {kind} a by {asked_for} %"
+    text = f"function nest(n, k) : (int, int) -> [[[int]]] = let a = {body} {pragma} in a;"
+    path = written(tmp_path, text)
+    words = ["run", path, "-e", "nest", *map(str, sizes), "--target", "cudasim"]
+    assert main([*words, *(option or ())]) == 1
+    told = capsys.readouterr().err
+    assert f"does not fit these sizes: {over}" in told and f"hint: {instead} fits all sizes" in told
+    shown = told.splitlines()
+    line = next(at for at, text in enumerate(shown) if text.endswith("^ this mapping"))
+    carets = shown[line].index("^")
+    assert shown[line - 1][carets:carets + shown[line].count("^")] == (pragma if kind == "level" and pragma
+                                                                                 else asked_for)
+    assert "i + j + l" in told and "^ what it walks" in told
+    if option:
+        assert main([*words, *instead.split()]) == 0
+    else:
+        written(tmp_path, text.replace(pragma, instead))
+        assert main(words) == 0
+    assert capsys.readouterr().out.startswith("[[[0], [1]")
+
+
+def test_a_hull_that_is_too_large_has_no_strategy_instead(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "function main(n) = let a = {{i + j : j in [0:min(2, i + 1)]} : i in [0:n]} in a;")
+    words = ["run", path, "-e", "main", "70000", "--target", "cudasim"]
+    assert main([*words, "--map", "a=GridBlock(1, SplitLast(32, Hull(Gen)))"]) == 1
+    told = capsys.readouterr().err
+    assert "grid.y is 70,000" in told and "FoldAll" not in told and "hint: explain tells what else" in told
 
 
 def test_explanations_tell_where_versions_come_from_and_what_is_impossible(
@@ -398,7 +442,8 @@ def test_the_prompt_asks_for_cases(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     asked_for = [line for line in out.splitlines() if line.startswith(":map")]
     assert asked_for == [":map a case 1=Jing", ":map a case rest=FoldAll", ":map a=Jing"]
     assert out.count("[10, 20, 4, 4]") == 2
-    assert "warning: :map a case 4=Jing leaves out the kernel of a: no element is in case 4: those of tests" in err
+    assert ("warning: :map a case 4=Jing leaves out the kernel of a in ends([1, 2, 3, 4]): no element is in case 4: "
+            "those of tests") in err
 
 
 @pytest.mark.parametrize(("words", "says", "word"), [
