@@ -139,8 +139,8 @@ NO_EXAMPLES = {
         "cudagen/cuda/nvidia/driver.py"), MACHINE),
     **dict.fromkeys((f"nessie/api/{name}.py" for name in (
         "values/arguments", "values/awkward_arrays", "calls", "values/datatypes", "values/device", "function",
-        "values/graphs", "values/lists", "magics", "values/numpy_arrays", "options", "parameters", "program",
-        "values/results", "values/sequences", "values/tables", "values/taking", "views")), PYTHON),
+        "values/graphs", "held", "values/lists", "magics", "values/numpy_arrays", "options", "parameters", "program",
+        "values/results", "values/sequences", "values/tables", "values/taking", "tuning", "views")), PYTHON),
     **dict.fromkeys((f"nessie/arrays/{name}.py" for name in (
         "array", "axes", "checks", "devices", "operations", "others", "protocols", "recorded", "values",
         "bodies/expressions", "bodies/functions", "bodies/iterations", "bodies/loops", "bodies/outside",
