@@ -185,9 +185,8 @@ def dist(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
         count = context.check(op("<=", ZERO, count), count, "int", message, exp.origin)
         return ScalarTerm(enough(count, context, exp), "int")
 
-    found = regular(t, domain, count_at, message, exp)
-    length = found or checked_scalar(t, domain, length_at, "n")
-    note_length(t, domain, length, count_at, new=found is None)
+    length = regular(t, domain, count_at, message, exp) or checked_scalar(t, domain, length_at, "n")
+    note_length(t, domain, length, count_at)
     return dense(domain, space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c))), values[0])
 
 
@@ -218,9 +217,8 @@ def iseq(t: Translator, exp: mono.Prim, values: list[Value], domain: Domain, hin
             extent = context.let(plus(op("/", minus(extent, some), d), some), "n")
         return enough(extent, context, exp)
 
-    found = regular(t, domain, extent_at, message, exp) if by_one else None
-    length = found or checked_scalar(t, domain, length_at, "n")
-    note_length(t, domain, length, extent_at if by_one else None, new=found is None)
+    length = (by_one and regular(t, domain, extent_at, message, exp)) or checked_scalar(t, domain, length_at, "n")
+    note_length(t, domain, length, extent_at if by_one else None)
     space = space_for(t.emitter, domain, lambda at, c: exp_of(pull(length, domain, at, c)))
 
     def term_at(at: At, context: Context) -> Term:

@@ -156,17 +156,16 @@ def enough(length: ir.Exp, context: Context, exp: mono.Prim) -> ir.Exp:
                          context.emitter.too_many, exp.origin)
 
 
-def note_length(t: Translator, domain: Domain, length: Scalar, length_at: LengthAt | None, new: bool) -> None:
-    """Record the form of a checked length of the host, and the range of its name if it is `new`: was checked just now.
-    Nothing may be recorded of its operands, one of which it may be itself: kernels that do not need the length may run
-    before the check, and other branches without one."""
+def note_length(t: Translator, domain: Domain, length: Scalar, length_at: LengthAt | None) -> None:
+    """Record the form and the range of the scalar that a checked length of the host is. Nothing may be recorded of its
+    operands: kernels that do not need the length may run before the check."""
     if length.home is not HOST:
         return
     emitter = t.emitter
     atom = exp_of(pull(length, HOST, HOST.here(), emitter.host()))
     if not isinstance(atom, ir.Var):
         return
-    known, raw = SIZE, None
+    known = SIZE
     if length_at is not None:
         context = Context(emitter, domain)
         raw = length_at(domain.here(), context)
@@ -177,5 +176,4 @@ def note_length(t: Translator, domain: Domain, length: Scalar, length_at: Length
                 emitter.tables.lengths[form] = emitter.tables.lengths[named(atom.name)] = length
                 if isinstance(raw, ir.Var) and raw != atom:
                     emitter.tables.checked[raw.name] = atom.name
-    if new and raw != atom:
-        emitter.know(atom.name, meet(emitter.known.get(atom.name, ANY), known))
+    emitter.know(atom.name, meet(emitter.tables.known.get(atom.name, ANY), known))

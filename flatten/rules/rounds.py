@@ -124,7 +124,7 @@ def count_at(space: Domain, segment: ir.Exp, names: Names) -> ir.Exp:
 
 def is_short(t: Translator, length: ir.Size) -> bool:
     """Are there few rounds, whatever the run?"""
-    return (length if isinstance(length, int) else t.emitter.known.get(length, ANY).most) <= MOST_ROUNDS
+    return (length if isinstance(length, int) else t.emitter.tables.known.get(length, ANY).most) <= MOST_ROUNDS
 
 
 def fold_of(t: Translator, combines: Callable[[Value], Monoid], space: Domain, lengths: tuple[ir.Size, ...],

@@ -46,7 +46,7 @@ class Tables:
     where sizes are not 0; `zero_with`: the size with which a size is 0; `host_parts`: the names of expressions of the
     host in lengths; `inverses`: the inverse of
     an array that holds a permutation; `versions`: of thread-level functions, by their names, their payloads, and what
-    is known of their ints."""
+    is known of their ints; `known`: the ranges of scalars and of the elements of arrays."""
     spaces: dict[object, Domain] = field(default_factory=dict)
     numbers: dict[Domain, str] = field(default_factory=dict)
     walks: dict[Domain, ir.Space] = field(default_factory=dict)
@@ -62,13 +62,14 @@ class Tables:
     host_parts: dict[ir.Exp, str] = field(default_factory=dict)
     inverses: dict[str, str] = field(default_factory=dict)
     versions: dict[object, Version] = field(default_factory=dict)
+    known: dict[str, Range] = field(default_factory=dict)
 
     def copy(self) -> Tables:
         bounded = {name: dict(ranges) for name, ranges in self.bounded.items()}
         return Tables(dict(self.spaces), dict(self.numbers), dict(self.walks), dict(self.data), dict(self.lengths),
                       dict(self.checked), dict(self.equal), bounded, dict(self.terms), dict(self.bounds),
                       dict(self.where_some), dict(self.zero_with), dict(self.host_parts), dict(self.inverses),
-                      dict(self.versions))
+                      dict(self.versions), dict(self.known))
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,6 @@ class Emitter:
         self.statements: list[ir.Statement] = []
         self.tables = Tables()
         self.bits: dict[str, int] = {}          # a size that is a product is at most 2 to this
-        self.known: dict[str, Range] = {}       # ranges of scalars and of the elements of arrays
         self.tests: dict[str, ir.Exp] = {}      # what bools of the host are
         self.at_most: dict[str, Polynomial] = {}            # what a scalar is at most where it is positive
         self.permutations: dict[str, Domain] = {}           # arrays that permute a space's indices within each segment
@@ -192,9 +192,9 @@ class Emitter:
     # Ranges of names
 
     def know(self, name: ir.Size, known: Range) -> None:
-        """Record a range that holds wherever the name is bound."""
+        """Record a range that holds in this block and inside it."""
         if isinstance(name, str):
-            self.known[name] = known
+            self.tables.known[name] = known
 
     def permute(self, array: str, space: Domain) -> None:
         """Record that the array holds a permutation of the space's indices within each segment."""
@@ -209,7 +209,7 @@ class Emitter:
             if not isinstance(size, str):
                 continue
             more = {self.tables.zero_with[size]} if size in self.tables.zero_with else set()
-            tops = [*self.known.get(size, ANY).above, *filter(None, (self.at_most.get(size),))]
+            tops = [*self.tables.known.get(size, ANY).above, *filter(None, (self.at_most.get(size),))]
             for name, facts in self.tables.where_some.items():
                 for known in [known for where, known in facts.items() if found >= where]:
                     more |= {name} if known.least > 0 else set()
@@ -224,7 +224,7 @@ class Emitter:
         """Return the range of a scalar; None unless it is an int of the host."""
         if self.types.get(name) != INT:
             return None
-        return self.known.get(name, ANY)
+        return self.tables.known.get(name, ANY)
 
     def checked(self, name: str) -> str:
         """Return the name of the scalar of the host under which most is known."""
@@ -235,7 +235,7 @@ class Emitter:
         type_ = self.types.get(array)
         if not isinstance(type_, ir.Array) or wide(type_.base) != INT:
             return None
-        return self.known.get(array) or (Range(*FITTING[type_.base]) if type_.base in FITTING else ANY)
+        return self.tables.known.get(array) or (Range(*FITTING[type_.base]) if type_.base in FITTING else ANY)
 
     # Statements
 
@@ -303,7 +303,7 @@ class Emitter:
                     self.learn(part, sizes)
             case ir.Op("or", (one, ir.Op("==", (ir.Var(size), ir.Const(0))))) | ir.Op(
                     "or", (ir.Op("==", (ir.Var(size), ir.Const(0))), one)):
-                self.learn(one, sizes if self.known.get(size, ANY).least > 0 else sizes | {size})
+                self.learn(one, sizes if self.tables.known.get(size, ANY).least > 0 else sizes | {size})
             case ir.Op(operator, (ir.Var(one), ir.Const(int(bound)))) if operator in LEARNT:
                 self.learn_range(one, sizes, LEARNT[operator](bound))
             case ir.Op(operator, (ir.Const(int(bound)), ir.Var(one))) if operator in LEARNT:
@@ -396,16 +396,9 @@ class Emitter:
     # Spaces
 
     def host_space(self, size: ir.Size) -> Domain:
-        """Return the one domain for sequences of this size on the host, which is one wherever its name is bound."""
-        self.know(size, self.known.get(size, SIZE) if isinstance(size, str) else SIZE)
+        """Return the one domain for sequences of this size on the host, which is a size in this block."""
+        self.know(size, self.tables.known.get(size, SIZE) if isinstance(size, str) else SIZE)
         return self.hosted.setdefault(size, host_child(size))
-
-    def counted_space(self, count: ir.Size) -> Domain:
-        """Return the one domain for so many elements on the host: an int that is a size here, as a check or a test has
-        found, and elsewhere may be negative."""
-        if isinstance(count, str) and self.known.get(count, ANY).least < 0:
-            self.learn_range(count, frozenset(), SIZE)
-        return self.hosted.setdefault(count, host_child(count))
 
     def rows(self, parent: Domain, offsets: str, total: ir.Size) -> Domain:
         """Return the space of segments with these offsets, which is remembered for sequences of the same lengths."""

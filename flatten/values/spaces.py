@@ -55,7 +55,7 @@ NOTHING_PRESUMED: Mapping[str, Range] = {}
 def space_for(emitter: Emitter, domain: Domain, length: Callable[[At, Context], ir.Exp]) -> Domain:
     """Return the space of the elements of one sequence per element of the domain. The length cannot fail."""
     if domain is HOST:
-        return emitter.counted_space(not_negative(emitter.size(length(HOST.here(), emitter.host()))))
+        return emitter.host_space(not_negative(emitter.size(length(HOST.here(), emitter.host()))))
     context = Context(emitter, domain)
     bare = length(domain.here(), context)
     exp = context.close(bare)
@@ -207,7 +207,7 @@ def bits_of(emitter: Emitter, size: ir.Size) -> int:
 
 def is_counted(emitter: Emitter, length: ir.Size) -> bool:
     """Is the length certainly a number of elements that exist somewhere, so at most 2 to the MOST_BITS?"""
-    return isinstance(length, int) or (length in emitter.known and emitter.known[length].most <= MOST)
+    return isinstance(length, int) or (length in emitter.tables.known and emitter.tables.known[length].most <= MOST)
 
 
 def fits(length: ir.Exp, count: ir.Exp, most: int) -> ir.Exp:
@@ -218,7 +218,7 @@ def fits(length: ir.Exp, count: ir.Exp, most: int) -> ir.Exp:
 def limit_sizes(emitter: Emitter, names: list[ir.Param], origin: Origin) -> None:
     """Check the sizes among the names, which come from outside, against the greatest that the program has."""
     for param in names if emitter.most < MOST else ():
-        if param.type == INT and param.name in emitter.known:
+        if param.type == INT and param.name in emitter.tables.known:
             emitter.require(op("<=", ir.Var(param.name), ir.Const(emitter.most, INT)), emitter.too_many, origin)
 
 
