@@ -95,6 +95,11 @@ OF_THREE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "where": lambda condition, x, y: x if condition else y,
     "clip": lambda x, least, most: np.minimum(np.maximum(x, least), most),
 }
+# Rounded to a power of ten, by whether elements are floats and whether digits are behind the point.
+ROUNDED: dict[tuple[bool, bool], Callable[[Any, Any], Any]] = {
+    (True, True): lambda x, power: np.rint(x * power) / power,
+    (True, False): lambda x, power: np.rint(x / power) * power,
+    (False, False): lambda x, power: int(np.rint(x / power) * power)}
 OF_ELEMENTS: dict[str, Callable[..., Any]] = {**UNARY, **BINARY, "true_divide": BINARY["divide"],
                                               "mod": BINARY["remainder"]}
 

@@ -15,7 +15,7 @@ from nessie.arrays.bodies.outside import see
 from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
 from nessie.arrays.errors import at_call, caller
 from nessie.arrays.nodes import Node
-from nessie.arrays.operators import OF_ELEMENTS, OF_THREE, seen
+from nessie.arrays.operators import OF_ELEMENTS, OF_THREE, ROUNDED, seen
 from nessie.base.source import NessieError
 
 OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
@@ -124,12 +124,9 @@ def rounded(a: Any, decimals: int = 0) -> Any:
     power, whole = 10.0 ** abs(digits), deepest(a._nessie_node.kind) != FLOAT
     if whole and digits >= 0:
         return a if deepest(a._nessie_node.kind) == INT else of_body("round", lambda x: int(x), a)
-    if whole:
-        return of_body("round", lambda x: int(np.rint(x / power) * power), a)
     if digits == 0:
         return elementwise("rint", (a,))
-    return of_body("round", (lambda x: np.rint(x * power) / power) if digits > 0 else
-                   (lambda x: np.rint(x / power) * power), a)
+    return of_body("round", ROUNDED[not whole, digits > 0], a, power)
 
 
 def deepest(kind: Kind) -> Kind:

@@ -1,6 +1,7 @@
 """Kinds: what Python's values are in a body. They are found forward, from those of the arguments."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nessie.base.records import dataclass
@@ -30,9 +31,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Grid:
-    """An array of `rank` dimensions, whose rows are of one length: what a host section computes with."""
+    """An array of `rank` dimensions, whose rows are of one length: what a host section computes with. `thin`: the axes,
+    counted from the last, that are known to have length 1."""
     element: Kind
     rank: int
+    thin: tuple[int, ...] = ()
 
     @property
     def rows(self) -> Kind:
@@ -52,6 +55,11 @@ class Union:
 
 
 Kind = str | Items | Rows | Grid | Union
+
+
+def thin_axes(shape: Sequence[int | None]) -> tuple[int, ...]:
+    """Return the axes of length 1, counted from the last, of an array of several dimensions."""
+    return tuple([k for k, n in enumerate(reversed(shape), 1) if n == 1]) if len(shape) > 1 else ()
 
 
 def rows_of(kind: Kind, rank: int) -> Kind:
@@ -98,9 +106,9 @@ def joined(a: Kind, b: Kind) -> Kind | None:
         case Rows(x), Rows(y):
             element = joined(x, y)
             return None if element is None else Rows(element)
-        case Grid(x, n), Grid(y, m) if n == m:
+        case Grid(x, n, p), Grid(y, m, q) if n == m:
             element = joined(x, y)
-            return None if element is None else Grid(element, n)
+            return None if element is None else Grid(element, n, tuple([k for k in p if k in q]))
     return None
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 
 from nessie.arrays.bodies import known
-from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of
+from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of, thin_axes
 from nessie.arrays.bodies.source import written
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
@@ -280,9 +280,12 @@ def key_of(value: Any, numbers: dict[Seen, int]) -> Hashable:
     if isinstance(value, Seen):
         return value.key(numbers)
     if is_lazy(value):
-        return value._nessie_node.kind, len(value._nessie_node.shape)
+        shape = value._nessie_node.shape
+        return value._nessie_node.kind, len(shape), thin_axes(shape)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind, value.ndim, thin_axes(value.shape)
     if is_value(value):
-        return type(value).__name__ if not isinstance(value, np.ndarray) else (value.dtype.kind, value.ndim)
+        return type(value).__name__
     return Same(value)
 
 

@@ -7,7 +7,8 @@ of ints on one path and of floats on another is of floats; what is of other kind
 
     unions      what is of several kinds, by path
     grids       branches, and expressions of arrays
-    axes        what goes along one axis, transpositions and products
+    axes        what goes along axes, transpositions and products
+    shapes      other shapes, several arrays as one
     methods     operations of arrays, and functions of them
     empties     sections of arrays without elements
     calls       host_section: what is compiled, kept and called

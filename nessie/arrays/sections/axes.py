@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from nessie.arrays import operations
 from nessie.arrays.bodies import reductions
@@ -16,6 +17,7 @@ from nessie.arrays.sections.grids import Grids
 from nessie.syntax import nodes as syntax
 
 RUNNING = "cumsum"
+ONE_BY_ONE = ("sum", "prod", "min", "max", "any", "all")        # several axes: along one, and along the next
 
 
 class Axes(Grids):
@@ -26,9 +28,52 @@ class Axes(Grids):
         """np.sum(a, axis=0) is a.sum(axis=0)."""
         function = static(self.function, node.func) if isinstance(node.func, ast.Name | ast.Attribute) else MISSING
         how = looked_up(reductions.BY_FUNCTION, function, "")
-        if how and len(node.args) == 1 and [word.arg for word in node.keywords] == ["axis"]:
-            return self.along(node, how, self.value(node.args[0], env), node.keywords[0].value)
+        words = {word.arg or "": word.value for word in node.keywords}
+        if how and len(node.args) == 1 and words and words.keys() <= {"axis", "keepdims"}:
+            return self.reduced_along(node, how, self.value(node.args[0], env), words)
         return super().call(node, env)
+
+    def reduced_along(self, node: ast.AST, how: str, made: Made, words: Mapping[str, ast.expr]) -> Made:
+        """A reduction along an axis, or along several, with `keepdims`: these are constants."""
+        axis, keepdims = words.get("axis", ast.Constant(None)), words.get("keepdims", ast.Constant(False))
+        if not isinstance(keepdims, ast.Constant):
+            self.refuse(keepdims, "keepdims is True or False here")
+        several = axis.elts if isinstance(axis, ast.Tuple) else [axis]
+        if len(several) > 1 and how not in ONE_BY_ONE:
+            self.refuse(axis, f"{how} goes along one axis, or through all elements, in a section")
+        before = made
+        if len(several) > 1 and isinstance(made.kind, Grid):
+            numbers = [self.axis_of(one, made.kind) for one in several]
+            if len(set(numbers)) < len(numbers):
+                self.refuse(axis, "each axis is named once")
+            for at in sorted(numbers, reverse=True):
+                made = self.along(node, how, made, ast.copy_location(ast.Constant(at), axis))
+        else:
+            made = self.along(node, how, made, axis)
+        if not keepdims.value or not isinstance(before.kind, Grid):
+            return made
+        whole = isinstance(axis, ast.Constant) and axis.value is None
+        rank = before.kind.rank + isinstance(before.kind.element, Rows)
+        return self.expanded(made, range(rank) if whole else
+                             sorted([self.axis_of(one, before.kind) for one in several]))
+
+    def axis_of(self, node: ast.expr, kind: Grid) -> int:
+        """The number of a constant axis; that of ragged rows' own is the last."""
+        at, rank = constant_int(node), kind.rank + isinstance(kind.element, Rows)
+        if at is None or not -rank <= at < rank:
+            self.refuse(node, f"the axis of {shown(kind)} is a constant here, of {-rank} to {rank - 1}")
+        return at % rank
+
+    def expanded(self, made: Made, axes: Sequence[int]) -> Made:
+        """The value with axes of length 1 more, at these places of the result."""
+        for at in axes:
+            kind = made.kind if isinstance(made.kind, Grid) else Grid(made.kind, 0)
+            held, around = self.held(Made(made.exp, kind) if kind.rank else made)
+            behind = kind.rank - at             # axes behind the new one
+            thin = sorted([*[k if k <= behind else k + 1 for k in kind.thin], behind + 1])
+            made = Made(around(operations.with_unit(held, at, self.fresh)),
+                        Grid(kind.element, kind.rank + 1, tuple(thin)))
+        return made
 
     def attribute(self, node: ast.Attribute, env: Env) -> Made:
         if node.attr == "T" and static(self.function, node) is MISSING:
@@ -48,37 +93,63 @@ class Axes(Grids):
             self.refuse(node, f"{how} goes along an axis of an array, and this is {shown(made.kind)}")
         if isinstance(axis, ast.Constant) and axis.value is None:
             return self.all_running(made) if how == RUNNING else self.library(node, how, made)
-        at, rank = constant_int(axis), made.kind.rank
-        if at is None or not -rank <= at < rank:
-            self.refuse(axis, f"the axis of {shown(made.kind)} is a constant here, of {-rank} to {rank - 1}")
+        at, rank = self.axis_of(axis, made.kind), made.kind.rank
+        if at == rank:                      # along ragged rows
+            return self.along_rows(node, how, made)
+        if isinstance(made.kind.element, Rows):
+            self.refuse(node, f"{how} of ragged rows goes along their own axis, {rank}, and this is {at}")
         if not is_number(made.kind.element):
             self.refuse(node, f"{how} takes numbers, and these are {shown(made.kind.element)}")
         if rank == 1:
             return self.all_running(made) if how == RUNNING else self.library(node, how, made)
         if how in ("any", "all") and made.kind.element != BOOL:
             made = self.over(node, [made], lambda given: Made(self.true(given[0], node), BOOL))
-        at %= rank
         order = [*[k for k in range(rank) if k != at], at]
         found: list[Kind] = []
-
-        def of_row(elements: list[Made], _: list[syntax.Exp]) -> syntax.Exp:
-            (row,) = elements
-            result = reductions.prefix_sum(row, self.fresh) if how == RUNNING else \
-                reductions.reduced_by_name(how, row, self.fresh)
-            found.append(result.kind)
-            assert isinstance(row.exp, syntax.Name)
-            return reductions.of_some(how, row.exp, result.exp, self.span(node))
-        exp = self.of_rows(self.transposed(made, order), of_row)
+        exp = self.of_rows(self.transposed(made, order), self.of_row(node, how, found))
         if how != RUNNING:
             return Made(exp, Grid(found[0], rank - 1))
         assert isinstance(found[0], Rows)
         back = [*order[:at], rank - 1, *range(at, rank - 1)]
         return self.transposed(Made(exp, Grid(found[0].element, rank)), back)
 
-    def all_running(self, made: Made) -> Made:
+    def of_row(self, node: ast.AST, how: str,
+               found: list[Kind]) -> Callable[[list[Made], list[syntax.Exp]], syntax.Exp]:
+        """What makes the reduction, or the running sums, of a row; their kind is noted."""
+        def made(elements: list[Made], _: list[syntax.Exp]) -> syntax.Exp:
+            (row,) = elements
+            result = reductions.prefix_sum(row, self.fresh) if how == RUNNING else \
+                reductions.reduced_by_name(how, row, self.fresh)
+            found.append(result.kind)
+            assert isinstance(row.exp, syntax.Name)
+            return reductions.of_some(how, row.exp, result.exp, self.span(node))
+        return made
+
+    def along_rows(self, node: ast.AST, how: str, made: Made) -> Made:
+        """What goes along each of ragged rows."""
+        assert isinstance(made.kind, Grid) and isinstance(made.kind.element, Rows)
+        if not is_number(made.kind.element.element):
+            self.refuse(node, f"{how} takes numbers, and these are {shown(made.kind.element.element)}")
+        if how in ("any", "all") and made.kind.element.element != BOOL:
+            made = self.over(node, [made], lambda given: Made(self.true(given[0], node), BOOL), inside=True)
         held, around = self.held(made)
+        found: list[Kind] = []
+        exp = operations.each([held], self.of_row(node, how, found), self.fresh)
+        return Made(around(exp), Grid(found[0], held.rank))
+
+    def all_running(self, made: Made) -> Made:
+        held, around = self.held(self.elements(made))
         total = reductions.prefix_sum(operations.flat(held), self.fresh)
         return Made(around(total.exp), Grid(total.kind.element, 1))            # type: ignore[union-attr]
+
+    def elements(self, made: Made) -> Made:
+        """The array itself; of ragged rows, all their elements."""
+        assert isinstance(made.kind, Grid)
+        if not isinstance(made.kind.element, Rows):
+            return made
+        held, around = self.held(made)
+        flat = operations.flat(held).exp
+        return self.elements(Made(around(call("flatten", flat)), Grid(made.kind.element.element, 1)))
 
     def of_rows(self, made: Made, body: Callable[[list[Made], list[syntax.Exp]], syntax.Exp]) -> syntax.Exp:
         """What the body makes of each row along the last axis."""
@@ -91,7 +162,9 @@ class Axes(Grids):
         for at in range(len(left)):         # the axis that is the result's `at` comes there from the right
             for k in range(left[at], at, -1):
                 held, around = self.held(made)
-                made = Made(around(operations.swapped(held, k - 1, self.fresh)), made.kind)
+                assert isinstance(made.kind, Grid)
+                kind = replace(made.kind, thin=())
+                made = Made(around(operations.swapped(held, k - 1, self.fresh)), kind)
             left[at + 1:] = [n + (n < left[at]) for n in left[at + 1:]]
         return made
 

@@ -14,7 +14,7 @@ from nessie.api.program import Program
 from nessie.arrays import nodes, values
 from nessie.arrays.array import Array, Width, asarray
 from nessie.arrays.bodies.functions import MadeFunction
-from nessie.arrays.bodies.kinds import Grid, Items, Kind, Union
+from nessie.arrays.bodies.kinds import Grid, Items, Kind, Union, thin_axes
 from nessie.arrays.bodies.outside import NUMBERS, Seen, is_lazy, kind_of, see, static
 from nessie.arrays.bodies.trees import name, pattern, typed
 from nessie.arrays.checks import prepared
@@ -136,9 +136,10 @@ def grid_of(value: Any) -> Kind:
     """The kind of an argument, or of a value from outside."""
     if is_lazy(value):
         node = value._nessie_node
-        return Grid(node.kind, len(node.shape)) if node.shape else node.kind
+        return Grid(node.kind, len(node.shape), thin_axes(node.shape)) if node.shape else node.kind
     if isinstance(value, np.ndarray):
-        return Grid(values.kind_of_dtype(value), value.ndim) if value.ndim else kind_of(value.item())
+        return Grid(values.kind_of_dtype(value), value.ndim, thin_axes(value.shape)) if value.ndim else \
+            kind_of(value.item())
     return kind_of(value)
 
 

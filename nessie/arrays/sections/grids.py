@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nessie.arrays import operations, operators
 from nessie.arrays.bodies.expressions import Env, Window
-from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, Union, has_single, shown
+from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, Rows, Union, has_single, shown
 from nessie.arrays.bodies.loops import After, Loop, leaves, set_in
 from nessie.arrays.bodies.outside import MISSING, Seen, see, static
 from nessie.arrays.bodies.reductions import Body
@@ -86,9 +87,19 @@ class Grids(Unions):
         bound = self.fresh("a")
         return Held(bound, kind, rank), lambda exp: let([bound], made.exp, exp)
 
-    def over(self, node: ast.AST, given: list[Made], body: Body, with_index: bool = False) -> Made:
-        """What the body makes of the elements at each place of these arrays; numbers are the same at all places."""
+    def over(self, node: ast.AST, given: list[Made], body: Body, with_index: bool = False,
+             inside: bool = False) -> Made:
+        """What the body makes of the elements at each place of these arrays; `inside` ragged rows, of theirs. Numbers
+        are the same at all places, and so is the one element along an axis of length 1."""
+        if inside and any([isinstance(made.kind, Grid) and isinstance(made.kind.element, Rows) for made in given]):
+            given, body = list(map(self.as_rows, given)), operations.inside(body, self.fresh, self.span(node))
         held = [self.held(made) for made in given]
+        ranks, axes = [one.rank for one, _ in held], [made.kind.thin if isinstance(made.kind, Grid) else ()
+                                                      for made in given]
+        thin = tuple([k for k in range(1, max(ranks) + 1)
+                      if all([rank < k or k in own for rank, own in zip(ranks, axes)])])
+        operands = [replace(one, stretched=tuple([k for k in own if k not in thin]))
+                    for (one, _), own in zip(held, axes)]
         found: list[Kind] = []
 
         def noted(elements: list[Made]) -> Made:
@@ -96,20 +107,32 @@ class Grids(Unions):
                 made = body(elements)
             found.append(made.kind)
             return made
-        exp = operations.mapped([one for one, _ in held], noted, with_index, self.fresh)
+        exp = operations.mapped(operands, noted, with_index, self.fresh)
         for _, around in reversed(held):
             exp = around(exp)
         if has_single(found[0]):
             self.refuse(node, "a tuple of one item is no element of an array",
                         hint="the item itself is: x instead of (x,)")
-        return Made(exp, Grid(found[0], max([one.rank for one, _ in held])))
+        return Made(exp, Grid(found[0], max(ranks), thin))
+
+    def as_rows(self, made: Made) -> Made:
+        """An array of several dimensions as one of rows; where they have one element each, as those elements."""
+        while isinstance(made.kind, Grid) and made.kind.rank > 1:
+            kind, rank = made.kind, made.kind.rank - 1
+            if 1 in kind.thin:
+                held, around = self.held(made)
+                exp = around(operations.without_unit(held, rank, self.fresh))
+                made = Made(exp, Grid(kind.element, rank, tuple([k - 1 for k in kind.thin if k > 1])))
+            else:
+                made = Made(made.exp, Grid(Rows(kind.element), rank, tuple([k - 1 for k in kind.thin])))
+        return made
 
     def operator(self, node: ast.AST, op: ast.AST, given: list[Made]) -> Made:
         """An operator between arrays is what it is outside of sections."""
         function = operators.OF_ELEMENTS.get(OPERATORS.get(type(op), ""))
         if function is None:
             self.refuse(node, "this operator is not between arrays in a section")
-        return self.over(node, given, lambda elements: self.called(see(function), elements, node))
+        return self.over(node, given, lambda elements: self.called(see(function), elements, node), inside=True)
 
     def called(self, function: Seen, given: list[Made], node: ast.AST) -> Made:
         function.place = self.span(node)

@@ -18,17 +18,19 @@ from nessie.arrays.bodies.reductions import REDUCTIONS
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, let, name
 from nessie.arrays.operations import Offset, Places
-from nessie.arrays.sections.axes import RUNNING, Axes
+from nessie.arrays.sections.axes import RUNNING
+from nessie.arrays.sections.shapes import Shapes
 from nessie.syntax import nodes as syntax
 
 OF_ELEMENTS = {getattr(np, function): body for function, body in operators.OF_ELEMENTS.items()
                if hasattr(np, function)} | {builtins.abs: operators.UNARY["absolute"]}
 OF_ELEMENTS |= {getattr(np, function): body for function, body in operators.OF_THREE.items()}
-NAMED = {**{how: {"axis"} for how in (*REDUCTIONS, RUNNING)}, "map": {"with_index"}, "combine": {"with_index"},
+NAMED = {**{how: {"axis", "keepdims"} for how in REDUCTIONS}, RUNNING: {"axis"},
+         "map": {"with_index"}, "combine": {"with_index"},
          "stencil": {"with_index"}, "sort": {"key"}}
 
 
-class Section(Axes):
+class Section(Shapes):
     """Translates a function of arrays."""
 
     def of_sequences(self, node: ast.Call, function: Any, env: Env) -> Made | None:
@@ -47,7 +49,7 @@ class Section(Axes):
                 if reduced and len(given) == 1:
                     return self.library(node, reduced, given[0])
                 if body is not None:
-                    return self.over(node, given, lambda elements: self.called(see(body), elements, node))
+                    return self.over(node, given, lambda elements: self.called(see(body), elements, node), inside=True)
         return super().of_sequences(node, function, env)
 
     def new(self, node: ast.Call, env: Env) -> Made:
@@ -74,6 +76,7 @@ class Section(Axes):
         return exp, Grid(found[0], len(lengths))
 
     def library(self, node: ast.AST, how: str, made: Made) -> Made:
+        made = self.elements(made)
         assert isinstance(made.kind, Grid)
         element = made.kind.element
         if not is_number(element):
@@ -96,8 +99,10 @@ class Section(Axes):
         with_index = isinstance(flag := words.get("with_index"), ast.Constant) and bool(flag.value)
         if how in ("keep", "evaluate") and not given:
             return made
-        if how in (*REDUCTIONS, RUNNING) and len(given) + len(words) <= 1:
-            return self.along(node, how, made, given[0] if given else words.get("axis", ast.Constant(None)))
+        if how in (*REDUCTIONS, RUNNING) and len(given) <= 1 and not (given and "axis" in words):
+            return self.reduced_along(node, how, made, words | ({"axis": given[0]} if given else {}))
+        if (shaped := self.shaped(node, how, made, given, env)) is not None:
+            return shaped
         if how in ("map", "combine") and given:
             others = [self.value(one, env) for one in given[:-1]]
             return self.over(node, [made, *others], lambda elements: self.applied(given[-1], elements, env), with_index)
