@@ -12,14 +12,16 @@ DEEP = 100                                      # calls within calls that are wo
 @dataclass
 class Activity:
     """`doing` says what is being done, empty: nothing that takes the computer's time; `launches` how many kernels the
-    run has launched so far, if one runs; `calls` how many functions are running in it, and which is the last."""
+    run has launched so far, if one runs; `calls` how many functions are running in it, and which is the last; `waits`
+    what it waits for."""
     doing: str = ""
     launches: Callable[[], int] | None = None
     calls: Callable[[], tuple[int, str]] | None = None
+    waits: Callable[[], str] | None = None
 
     def begin(self, doing: str, launches: Callable[[], int] | None = None,
-              calls: Callable[[], tuple[int, str]] | None = None) -> None:
-        self.doing, self.launches, self.calls = doing, launches, calls
+              calls: Callable[[], tuple[int, str]] | None = None, waits: Callable[[], str] | None = None) -> None:
+        self.doing, self.launches, self.calls, self.waits = doing, launches, calls, waits
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -38,7 +40,10 @@ class Activity:
         if depth >= DEEP:
             text += f", {depth:,} calls deep in {function}"
         count = self.launches() if self.launches else 0
-        return f"{text}, {count:,} launch{'es' * (count > 1)}" if count else text
+        if count:
+            text += f", {count:,} launch{'es' * (count > 1)}"
+        awaited = self.waits() if self.waits else ""
+        return f"{text}, {awaited}" if awaited else text
 
 
 def depth_of(calls: Sequence[str]) -> tuple[int, str]:

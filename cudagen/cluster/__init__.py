@@ -1,6 +1,7 @@
 """Kernels on many machines: the CPU target's plans, whose chunks are tasks of a cluster.
 
     engine      what a cluster is: submit, gather, workers, close
+    on_dask     Dask as an engine
     slabs       arrays that lie in parts on workers
     ranges      ranges of ints, with what operators make of them
     reach       which elements a phase's chunks read and write, found by running its code on ranges

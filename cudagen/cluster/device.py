@@ -22,7 +22,7 @@ from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.device import Cpu
-from nessie.cudagen.host.device import MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Scalar
+from nessie.cudagen.host.device import MOST_ROUNDS, Array, ErrorWords, Scalar
 from nessie.lambda_cu.layout import scalar
 from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
@@ -42,9 +42,9 @@ class Cluster(ErrorWords):
     offers: Container[str] = ()
     costs = Cpu.costs
 
-    def __init__(self, built: CpuProgram, engine: Engine, here: int = HERE, few: int = FEW, width: int | None = None,
-                 quick: bool = False) -> None:
-        self.engine, self.here, self.few = engine, here, few
+    def __init__(self, built: CpuProgram, engine: Engine, here: int | None = None, few: int | None = None,
+                 width: int | None = None, quick: bool = False) -> None:
+        self.here, few = HERE if here is None else here, FEW if few is None else few
         self.cpu = Cpu(built)
         self.stats = self.cpu.stats
         self.made = cluster_program(built, width, quick)
@@ -52,12 +52,20 @@ class Cluster(ErrorWords):
         self.interrupt_word = self.cpu.interrupt_word
 
     @property
+    def progress(self) -> str:
+        """What is waited for."""
+        return self.workers.progress
+
+    def optimise(self) -> None:
+        """Its code is the best from the beginning."""
+
+    @property
     def told(self) -> ToldOfCluster:
         return self.workers.told
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.cpu.begin(memory, rounds, depth)
-        self.workers.least = NO_FAILURE
+        self.workers.begin()
 
     def failure(self) -> int:
         return min(self.workers.least, self.cpu.failure())

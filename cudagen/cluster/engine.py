@@ -14,17 +14,34 @@ from typing import Any, Protocol
 
 from nessie.base.records import dataclass
 
+MEMORY, FILES = "memory", "files"
+Wait = Callable[[int, int], bool]       # told how many of so many tasks are done; is it to end?
+
+
+def quiet(done: int, of: int) -> bool:
+    """Nobody looks, and nobody interrupts."""
+    return False
+
+
+class Died(Exception):
+    """The task of this name has killed its workers, again and again."""
+
+
+class Interrupted(Exception):
+    """Somebody said that what is waited for is to end."""
+
 
 class Engine(Protocol):
-    """`near`: workers see this machine's files and memory, so that arrays need not go through the scheduler."""
-    near: bool
+    """`shares`: what workers share with the driver: its memory, its machine's files, or nothing (''), so that arrays
+    go along with tasks."""
+    shares: str
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
         """A task of this name, which is not waited for: function(*arguments, values), where the values are what the
         tasks `given` give. What is returned stands for the task; when it is dropped, what the task gave goes."""
 
-    def gather(self, tasks: Sequence[Any]) -> list[Any]:
-        """What the tasks give, when they are done."""
+    def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
+        """What the tasks give, when they are done. Died or Interrupted, if they never are."""
 
     def workers(self) -> int:
         """How many tasks run at a time."""
@@ -43,7 +60,7 @@ class Done:
 class InProcess:
     """Tasks are done when they are submitted; `names` has theirs. `at_a_time`: what `workers` tells."""
     at_a_time: int = 3
-    near = True
+    shares = MEMORY
 
     def __post_init__(self) -> None:
         self.names: list[str] = []
@@ -52,8 +69,10 @@ class InProcess:
         self.names.append(name)
         return Done(function(*arguments, [task.value for task in given]))
 
-    def gather(self, tasks: Sequence[Done]) -> list[Any]:
-        return [task.value for task in tasks]
+    def gather(self, waiting: Sequence[Done], wait: Wait = quiet) -> list[Any]:
+        if wait(len(waiting), len(waiting)):
+            raise Interrupted
+        return [task.value for task in waiting]
 
     def workers(self) -> int:
         return self.at_a_time

@@ -192,8 +192,8 @@ class Launch:
         written = {a for p, a in passed(function, phase) if p.writable}
         small = [name for name in written if name in ("cells", ERRORS) or isinstance(self.held.get(name), np.ndarray)]
         names = sorted({ERRORS, *small})
-        wanted = [self.workers.submit(f"{phase.function}-told-{number}", tasks.some_of, names, given=[task])
-                  for number, task in enumerate(running)]
+        wanted = [self.workers.submit(f"{phase.function}-{int(first)}-told", tasks.some_of, names, given=[task])
+                  for first, task in zip(parts.cuts, running, strict=False)]
         for name in written:
             held = self.held.get(name)
             if isinstance(held, Spread) and name in parts.writes:

@@ -204,7 +204,8 @@ class Run:
         if type_ == "int":
             self.numbers[name] = found
             if rounded := self.rounded(value):
-                first, beyond, self.whole[name] = *rounded[:2], (rounded[0], rounded[2])
+                first, beyond, step = rounded
+                self.whole[name] = first, step
                 a, b = self.value(Name(first)), self.value(Name(beyond))
                 self.numbers[name] = Range(a.low, np.maximum(a.high, b.high))
         if type_ in ("int", "bool"):

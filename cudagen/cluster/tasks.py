@@ -185,6 +185,13 @@ def same(code: Code, given: list[Any]) -> Code:
     return code
 
 
+def file_part(path: str, offset: int, base: str, part: tuple[int, int], given: list[Any]) -> Arrays:
+    """Elements of an array that lies in a file from this byte on. What a worker's death loses is read again."""
+    low, high = part
+    dtype = DTYPES[base]
+    return {"": np.fromfile(path, dtype, high - low, offset=offset + low * dtype.itemsize)}
+
+
 def some_of(names: Sequence[str], given: list[Any]) -> Arrays:
     """The arrays of these names, of those that a task gave."""
     return {name: given[0][name] for name in names}

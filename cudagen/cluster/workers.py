@@ -8,18 +8,23 @@ task has given: what a worker's death loses is made again.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from itertools import count
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from nessie.base.records import dataclass
+from nessie.base.source import NessieError, Span
+from nessie.base.system.deadline import deadline
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
-from nessie.cudagen.cluster.engine import Engine
+from nessie.cudagen.cluster.engine import FILES, Died, Engine, Interrupted
 from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
@@ -57,14 +62,23 @@ class ToldOfCluster:
 
 class Workers:
     """The workers of an engine, who have the code of a program's kernels. `few`: elements of an array that goes along
-    with tasks, and stays on the driver, whose device is `cpu`; `least`: the first failure by now."""
+    with tasks, and stays on the driver, whose device is `cpu`; `least`: the first failure by now; `progress`: what is
+    waited for."""
+    folder: TemporaryDirectory[str] | None
 
     def __init__(self, engine: Engine, made: ClusterProgram, cpu: Cpu, few: int) -> None:
         self.engine, self.made, self.cpu, self.few = engine, made, cpu, few
         self.functions = load(made.code.code, made.code.names)
         self.told = ToldOfCluster()
         self.code = self.submit("code", tasks.same, made.code)
+        self.progress = ""
+        self.files, self.folder = count(), None
+        self.begin()
+
+    def begin(self) -> None:
+        """A run begins: nothing has failed, and what others have left in files is gone."""
         self.least = NO_FAILURE
+        self.folder = None
 
     def failed(self, key: int) -> None:
         self.least = min(self.least, key)
@@ -80,9 +94,32 @@ class Workers:
 
     def gather(self, waiting: Sequence[Any], kernel: str = "", function: str = "") -> list[Any]:
         self.told.waits += 1
-        found = self.engine.gather(waiting)
+        began = deadline()
+
+        def wait(done: int, of: int) -> bool:
+            self.progress = f"{phase_of(function)} {done}/{of} slabs" if function else ""
+            return bool(self.cpu.interrupted or began.passed())
+
+        try:
+            found = self.engine.gather(waiting, wait)
+        except Interrupted:
+            if began.passed():
+                raise began.error(*self.places(kernel)) from None
+            raise KeyboardInterrupt from None
+        except Died as death:
+            name, chunk = str(death).split("-")[:2]
+            slab = f"the slab of {phase_of(name)} from chunk {chunk} on" if chunk.isdigit() else f"a task of {name}"
+            raise NessieError(f"{slab} has killed one worker after another", *self.places(kernel),
+                              hint="do workers have memory enough for it? more workers have smaller slabs") from None
+        finally:
+            self.progress = ""
         self.told.came += sum(map(size_of, found))
         return found
+
+    def places(self, kernel: str) -> list[tuple[Span, str]]:
+        """Where the user wrote what the kernel does."""
+        origins = [k.origin for k in self.cpu.program.kernels if k.name == kernel]
+        return [(span, "computed here") for origin in origins for span in origin if not span.source.library][:1]
 
     def cuts(self, chunks: int, items: int) -> Ints:
         """The first chunk of each task, and the end: chunks are shared alike."""
@@ -102,10 +139,22 @@ class Workers:
         if isinstance(held, Spread):
             return held
         base = base or next(name for name, dtype in DTYPES.items() if dtype == held.dtype)
-        width = max(1, -(-len(held) // max(1, EACH * self.engine.workers())))
-        slabs = [Slab(low, low + len(part), self.submit("upload", tasks.values, part))
-                 for low in range(0, len(held), width) for part in [np.ascontiguousarray(held[low:low + width])]]
-        return Spread(base, len(held), slabs)
+        cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
+        parts = list(zip(cuts[:-1], cuts[1:], strict=True))
+        if self.engine.shares == FILES:
+            path = self.in_file(np.ascontiguousarray(held))
+            return Spread(base, len(held), [Slab(*part, self.submit("read", tasks.file_part, path, 0, base, part))
+                                            for part in parts])
+        return Spread(base, len(held), [Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(
+            held[low:high]))) for low, high in parts])
+
+    def in_file(self, values: np.ndarray[Any, Any]) -> str:
+        """The path of a file that holds the values until the next run."""
+        if self.folder is None:
+            self.folder = TemporaryDirectory(prefix="nessie-cluster-")
+        path = os.path.join(self.folder.name, f"{next(self.files)}.bin")
+        values.tofile(path)
+        return path
 
     def placed(self, array: Array) -> Held:
         """An argument of a launch on workers: in slabs, unless it has few elements."""
@@ -191,6 +240,12 @@ class Workers:
                                            (borders.tell.name, borders.width, count), array, words, given=given))
         for first, found in self.gather(waiting):
             made[2 * first:2 * first + len(found)] = found
+
+
+def phase_of(function: str) -> str:
+    """A phase's function in words: K2 sweep."""
+    kernel, _, phase = function.rpartition("_")
+    return f"{kernel} {phase}" if kernel else function
 
 
 def size_of(found: Any) -> int:

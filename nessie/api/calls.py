@@ -40,7 +40,7 @@ from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import erase
 from nessie.program_cache import cached_program
-from nessie.running.targets import GPUS, Limits, Target
+from nessie.running.targets import GPUS, Limits, Target, Where, compiled_for
 from nessie.session.calling import tuple_of
 from nessie.session.progress import progress_of_call, types_python
 from nessie.session.session import Session
@@ -130,6 +130,7 @@ class Calls:
     session: Session
     threads: int | None = None
     limits: Limits = field(default_factory=Limits)
+    where: Where = field(default_factory=Where)
     typed: dict[tuple[str, tuple[Type, ...], tuple[str, ...]], Typed] = field(default_factory=dict)
     targets: dict[str, Target] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
@@ -236,7 +237,7 @@ class Calls:
 
     def made_compiled(self, found: Typed, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
         target = self.target(name)
-        job = replace(self.session.job, layouts=layouts, target=name)
+        job = replace(self.session.job, layouts=layouts, target=compiled_for(name))
         built = cached_program(job, found.program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
@@ -248,7 +249,7 @@ class Calls:
 
     def target(self, name: str) -> Target:
         if name not in self.targets:
-            self.targets[name] = Target(name, self.threads, self.limits, self.session.target.world)
+            self.targets[name] = Target(name, self.threads, self.limits, self.session.target.world, where=self.where)
         return self.targets[name]
 
     # Running ------------------------------------------------------------------------------------
@@ -289,7 +290,7 @@ class Calls:
         self.session.job.activity.begin("running", lambda: device.stats.launches)
         if name == "cpu":
             device.memory = self.memory         # what a call has freed, any other may use
-        else:
+        elif name in GPUS:
             self.check_places(device, taken)
         held = taken.copied if self.limits.memory is not None else 0
         limits = self.host_limits(compiled, memory, held)

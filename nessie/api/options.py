@@ -15,7 +15,7 @@ from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
 from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.widths import SETTINGS, Widths
-from nessie.running.targets import TARGETS
+from nessie.running.targets import TARGETS, Where
 from nessie.schedule.wishes.asked import asked, asked_levels
 from nessie.schedule.wishes.wishes import Wish
 
@@ -29,7 +29,8 @@ class Options:
     recursion; `seconds`: a limit for each call; `seed` of random numbers; `unchecked`: leave out run-time checks;
     `floats` and `ints`: the bits of the program's numbers; `mappings`: texts of mappings, by the names of what they are
     to walk; `levels`: texts of levels, likewise; `tuning`: a file that nessie tune has written, what
-    Function.tune has found, or "none". NessieError for a wrong value."""
+    Function.tune has found, or "none"; `cluster` and `workers`: those of the target dask. NessieError for a wrong
+    value."""
     target: str = "cpu"
     threads: int | None = None
     memory: int | str | None = None
@@ -42,11 +43,15 @@ class Options:
     mappings: Mapping[str, str] | None = None
     levels: Mapping[str, str] | None = None
     tuning: str | os.PathLike[str] | Thresholds | None = None
+    cluster: Any = None
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         check_target(self.target)
+        if self.cluster is not None and self.workers is not None:
+            raise NessieError("workers are started on this machine, and cluster names those that there are")
         memory_limit(self.memory)
-        for name in ("threads", "depth"):
+        for name in ("threads", "depth", "workers"):
             value = getattr(self, name)
             if value is not None and not (is_whole(value) and COUNT.takes(value)):
                 raise wrong(name, value, COUNT.wanted)
@@ -73,6 +78,11 @@ class Options:
         for doubt in found.doubts(machine(), name_of(program) if program.endswith(".nesl") else None):
             warnings.warn(doubt, stacklevel=2)
         return found
+
+    @property
+    def where(self) -> Where:
+        """The workers of the target dask."""
+        return Where(self.cluster, self.workers)
 
     @property
     def bytes(self) -> int | None:

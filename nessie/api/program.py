@@ -36,7 +36,7 @@ from nessie.base.values import arrays
 from nessie.lengths.told import Told
 from nessie.pipeline import Checking, Job
 from nessie.running.results import restore
-from nessie.running.targets import Limits, Target
+from nessie.running.targets import Limits, Target, compiled_for
 from nessie.running.world import World
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax
@@ -59,11 +59,11 @@ class Program:
         activity = Activity()
         target = Target(self._options.target, self._options.threads, limits, world, activity=activity,
                         tuning=self._options.tuned(source.name if source else ""))
-        job = Job(target=self._options.target, strict=False, widths=self._options.widths,
+        job = Job(target=compiled_for(self._options.target), strict=False, widths=self._options.widths,
                   wishes=self._options.wishes, unchecked=self._options.unchecked,
                   versions=bool(self._options.tuning), checks=CHECKS, activity=activity)
         self._session = Session(target, job, listener=lambda text: sys.stderr.write(text))
-        self._calls = Calls(self._session, self._options.threads, limits)
+        self._calls = Calls(self._session, self._options.threads, limits, self._options.where)
         self._datatypes = Datatypes(self._session)
         self._source = source or Source("program", "")
         self._parameters: dict[tuple[str, int, tuple[str, ...]], Parameters] = {}       # as far as calls have asked
@@ -252,28 +252,31 @@ def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | No
          memory: int | str | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
          unchecked: bool = False, float: Literal[32, 64] = 64, int: Literal[32, 64] = 64,
          mappings: Mapping[str, str] | None = None, levels: Mapping[str, str] | None = None,
-         tuning: str | os.PathLike[str] | Thresholds | None = None) -> Program:
-    """The program in a file (see Program). `target`: cpu, cuda, cudasim or reference; `threads` of the CPU; `memory`: a
-    limit in bytes, or a text such as "2G"; `depth`: a limit on recursion; `seconds`: a limit for each call; `seed` of
-    random numbers; `unchecked`: leave out run-time checks; `float`, `int`: the bits of the program's numbers, 32 or 64;
-    `mappings`: how a GPU's threads walk what these names stand for, such as {"b": "Jing"}; `levels`: who owns the
-    rows of what these names stand for, such as {"b": "warp"}; `tuning`: thresholds of versions, a file that nessie tune
-    has written, what Function.tune has found, or "none", for no versions. NessieError if the file cannot be read or the
-    program is wrong."""
+         tuning: str | os.PathLike[str] | Thresholds | None = None,
+         cluster: Any = None, workers: int | None = None) -> Program:
+    """The program in a file (see Program). `target`: cpu, cuda, cudasim, dask or reference; `threads` of the CPU;
+    `memory`: a limit in bytes, or a text such as "2G"; `depth`: a limit on recursion; `seconds`: a limit for each
+    call; `seed` of random numbers; `unchecked`: leave out run-time checks; `float`, `int`: the bits of the program's
+    numbers, 32 or 64; `mappings`: how a GPU's threads walk what these names stand for, such as {"b": "Jing"};
+    `levels`: who owns the rows of what these names stand for, such as {"b": "warp"}; `tuning`: thresholds of
+    versions, a file that nessie tune has written, what Function.tune has found, or "none", for no versions;
+    `cluster`: the address of a Dask scheduler, or a client, for the target dask; `workers`: so many on this machine.
+    NessieError if the file cannot be read or the program is wrong."""
     with as_nessie_errors():
         return Program(read_source(os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else
                                    a_text(path, "the path of a program")),
                        Options(target, threads, memory, depth, seconds, seed, unchecked, float, int, mappings, levels,
-                               tuning))
+                               tuning, cluster, workers))
 
 
 def compile(text: str, *, name: str = "program", target: str = "cpu", threads: int | None = None,
             memory: int | str | None = None, depth: int | None = None, seconds: float | None = None, seed: int = 0,
             unchecked: bool = False, float: Literal[32, 64] = 64, int: Literal[32, 64] = 64,
             mappings: Mapping[str, str] | None = None, levels: Mapping[str, str] | None = None,
-            tuning: str | os.PathLike[str] | Thresholds | None = None) -> Program:
+            tuning: str | os.PathLike[str] | Thresholds | None = None,
+            cluster: Any = None, workers: int | None = None) -> Program:
     """The program in a text, which messages call `name`. The options are those of `load`."""
     with as_nessie_errors():
         return Program(Source(a_text(name, "the name of a program"), a_text(text, "a program")),
                        Options(target, threads, memory, depth, seconds, seed, unchecked, float, int, mappings, levels,
-                               tuning))
+                               tuning, cluster, workers))

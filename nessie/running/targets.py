@@ -4,11 +4,13 @@
     reference   the executor of lambda_cu on NumPy: needs no compiler, for small inputs
     cuda        CUDA code on an NVIDIA GPU, by PyCUDA
     cudasim     the same code, executed on the CPU thread by thread: shows what a GPU would do, slowly
+    dask        the target cpu's kernels on a cluster, whose workers have large arrays in slabs
 
 No target falls back on another. A target that cannot be used is refused, with what it needs.
 """
 from __future__ import annotations
 
+import atexit
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
@@ -28,12 +30,14 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.running import stats
 from nessie.lambda_cu.running.stats import KernelStats
-from nessie.pipeline import TARGETS as TARGETS
+from nessie.pipeline import TARGETS as COMPILED_FOR
 from nessie.pipeline import Job
 from nessie.program_cache import cached_program
 from nessie.running.world import World
 
 if TYPE_CHECKING:
+    from nessie.cudagen.cluster.device import Cluster
+    from nessie.cudagen.cluster.engine import Engine
     from nessie.cudagen.cpu.assemble import CpuProgram
     from nessie.cudagen.cpu.device import Cpu
     from nessie.cudagen.cuda.device import Gpu
@@ -47,6 +51,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GPUS = WITHOUT_STACK
+DASK = "dask"
+TARGETS = (*COMPILED_FOR, DASK)
+LOCAL_WORKERS = 2               # where nobody names a cluster
 
 SHARE_OF_MEMORY = 0.8           # the share of free memory that a run may take by default
 
@@ -88,6 +95,20 @@ class Stats:
             self.kernels += [(k, done.kernels[k.name]) for k in launched if k.name in done.kernels]
 
 
+def compiled_for(target: str) -> str:
+    """The target that programs are compiled for, to run on this one."""
+    return "cpu" if target == DASK else target
+
+
+@dataclass(frozen=True)
+class Where:
+    """The workers of the target dask: those of a cluster, an address or Dask's client, or so many on this machine.
+    `dashboard` is told the address of Dask's page."""
+    cluster: Any = None
+    workers: int | None = None
+    dashboard: Callable[[str], Any] | None = None
+
+
 @dataclass
 class Target:
     """The target that programs run on, and the world that they see."""
@@ -99,6 +120,8 @@ class Target:
     activity: Activity = field(default_factory=Activity)        # told what is being done
     held: int = 0               # bytes of the programs' inputs, which count against a limit on memory
     tuning: Tuning | None = None        # thresholds of versions; None: those that ship
+    where: Where = field(default_factory=Where)
+    engine: Engine | None = None        # of the target dask, once it is needed
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -130,7 +153,7 @@ class Target:
         """The program, for the layouts of these arguments."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
-        return self.compiled(replace(job, target=self.name, layouts=tuple(layouts)), program)
+        return self.compiled(replace(job, target=compiled_for(self.name), layouts=tuple(layouts)), program)
 
     def compiled(self, job: Job, program: mono.Program) -> Built:
         return cached_program(job, program)
@@ -147,7 +170,8 @@ class Target:
         from nessie.cudagen.host import host
         device = self.device(built)
         on_host, began = host.Stats(), perf_counter()
-        self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls))
+        self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls),
+                            lambda: getattr(device, "progress", ""))
         try:
             limits = self.host_limits(built, memory)
             return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
@@ -174,10 +198,11 @@ class Target:
             return {}, {}
         program = built if isinstance(built, ir.Program) else built.host
         functions, called = [function.name for function in program.functions], program.entry.function
-        values = self.tuning.values(program.tunables, functions, {entry: called} if entry else {}, called, self.name)
+        values = self.tuning.values(program.tunables, functions, {entry: called} if entry else {}, called,
+                                    compiled_for(self.name))
         return values, dict(self.tuning.only)
 
-    def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
+    def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu | Cluster:
         """A device for the program. If seconds are counted, all of its code is compiled beforehand."""
         detailed = self.stats.kernels is not None
         if self.name in GPUS:
@@ -190,13 +215,31 @@ class Target:
         from nessie.cudagen.cpu.assemble import CpuProgram
         from nessie.cudagen.cpu.device import Cpu
         assert isinstance(built, CpuProgram)
+        if self.name == DASK:
+            from nessie.cudagen.cluster.device import Cluster
+            return Cluster(built, self.engine_of_cluster())
         device = Cpu(built, self.threads)
         device.stats.detailed = detailed
         if detailed:
             device.optimise()
         return device
 
-    def warm_device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu:
+    def engine_of_cluster(self) -> Engine:
+        """The workers, which are connected or started when they are first needed."""
+        if self.engine is None:
+            from nessie.cudagen.cluster.on_dask import connected, started
+            where = self.where
+            if where.cluster is not None:
+                engine = connected(where.cluster)
+            else:
+                engine = started(where.workers or LOCAL_WORKERS, where.dashboard is not None)
+            atexit.register(engine.close)
+            if where.dashboard is not None:
+                where.dashboard(f"Dask's dashboard: {engine.dashboard}")
+            self.engine = engine
+        return self.engine
+
+    def warm_device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu | Cluster:
         """A device that runs the program's best code from its first run on."""
         device = self.device(built)
         device.optimise()

@@ -154,6 +154,11 @@ WHERE, FUSED, LIMITED, WORLD = "where it runs", "what is fused", "limits", "the 
 OPTIONS = (
     Option(("--target",), "TARGET", f"where it runs, and what it is compiled for: {', '.join(TARGETS)} "
            "(default: cpu)", choices=TARGETS, group=WHERE, useful=BUILDING),
+    Option(("--cluster",), "ADDRESS", "of Dask's scheduler, for the target dask: tcp://host:8786", group=WHERE,
+           useful=LIMITING),
+    Option(("--workers",), "N", "worker processes on this machine, for the target dask (default: 2)", type=count,
+           group=WHERE, useful=LIMITING),
+    Option(("--dashboard",), "", "say where Dask's page is on which one sees its tasks", group=WHERE, useful=LIMITING),
     Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
            choices=("ilp", "greedy", "none"), group=FUSED, useful=BUILDING),
     Option(("--fuse-edge",), "A,B", "let the kernels of these two share a launch; may be given several times",

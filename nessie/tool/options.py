@@ -14,12 +14,12 @@ from nessie.base.system.limits import COMMAND_LINE, PROMPT, LimitHints
 from nessie.base.system.writing import write
 from nessie.base.widths import Widths
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
-from nessie.session.streams import say, warn
+from nessie.session.streams import say, say_aside, warn
 from nessie.tool.command_line import CALLING, COMPILING
 from nessie.tool.formats import format_of
 
 if TYPE_CHECKING:
-    from nessie.running.targets import Target
+    from nessie.running.targets import Target, Where
     from nessie.running.world import World
     from nessie.session.session import Session
     from nessie.syntax import nodes as syntax
@@ -53,7 +53,18 @@ def target_of(options: argparse.Namespace, world: World) -> Target:
     from nessie.running.targets import Limits, Target
     limits = Limits(options.memory, options.depth, options.time_limit, hints_of(options))
     return Target(options.target or "cpu", options.threads, limits, world, activity=options.activity,
-                  tuning=tuning_of(options))
+                  tuning=tuning_of(options), where=where_of(options))
+
+
+def where_of(options: argparse.Namespace) -> Where:
+    """The cluster that is asked for."""
+    from nessie.running.targets import DASK, Where
+    asked = [f"--{name}" for name in ("cluster", "workers", "dashboard") if getattr(options, name)]
+    if asked and options.target != DASK:
+        raise UsageError(f"{asked[0]} is an option of the target dask", hint="add --target dask")
+    if options.cluster and options.workers:
+        raise UsageError("--workers starts workers on this machine, and --cluster names those that there are")
+    return Where(options.cluster, options.workers, say_aside if options.dashboard else None)
 
 
 def tuning_of(options: argparse.Namespace) -> Tuning | None:
@@ -113,9 +124,11 @@ def format_asked(options: argparse.Namespace, asked: str | None = None, asks: st
 
 
 def job_of(options: argparse.Namespace) -> pipeline.Job:
+    from nessie.running.targets import compiled_for
     return pipeline.Job(entry=options.entry or "", argument=type_of(options), lengths=type_of(options),
-                        fuse=options.fuse or "ilp", target=options.target or "cpu", machine=machine_of(options),
-                        sizes=dict(options.size), wishes=wishes_of(options), strict=options.command in COMPILING,
+                        fuse=options.fuse or "ilp", target=compiled_for(options.target or "cpu"),
+                        machine=machine_of(options), sizes=dict(options.size), wishes=wishes_of(options),
+                        strict=options.command in COMPILING,
                         widths=widths_of(options), unchecked=options.unchecked, versions=bool(options.tuning),
                         tuning=tuning_read(options) if options.command in COMPILING else None,
                         dump=options.dump, checks=pipeline.Checking() if options.dump else CHECKS,

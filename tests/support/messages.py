@@ -122,7 +122,9 @@ FORMS = "what is wrong in the text of a form is for who works on the compiler; t
 MACHINE = "depends on the machine: the page tells of it in words"
 HOLDS_NOT = "another message tells it: this one is for what comes without a place in a file, or never"
 COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
+WORKERS = "is told where there are workers (tests/cudagen/cluster/test_on_dask.py)"
 NO_EXAMPLES = {
+    "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
     "nessie/serve/live.py": "the live page says it (tests/serve)",
     "cannot serve at port \0: \0": "depends on what else this computer serves",
     **dict.fromkeys((

@@ -1,0 +1,167 @@
+"""Dask's scheduler and workers as an engine (cudagen.cluster.engine).
+
+    connected    to a scheduler that runs, at tcp://HOST:PORT, or by somebody's own client
+    started      workers on this machine, which end with this process
+
+Futures are all that is used of Dask. A task's name begins with its kernel's, which Dask's dashboard shows. Workers must
+have this Nessie and a processor with all that this one has, since they run the same machine code: else they are
+refused, when the driver connects, each with what it lacks.
+"""
+from __future__ import annotations
+
+import logging
+import platform
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from nessie.base.source import NessieError, Unsupported
+from nessie.base.system.extras import install
+from nessie.cudagen.cluster import tasks
+from nessie.cudagen.cluster.engine import FILES, Died, Interrupted, Wait, quiet
+from nessie.cudagen.cpu.machine_code import features
+
+PATIENCE = 10.0                 # seconds until a scheduler must have answered
+LOOK = 0.2                      # seconds between two looks at what has been done
+LACKS = 6                       # features that are named
+
+
+class OnDask:
+    """Dask as an engine. `own`: what ends with it."""
+
+    def __init__(self, client: Any, own: Any = None) -> None:
+        self.client, self.own = client, own
+        self.numbers = count()
+        self.run_of = f"{id(self):x}"
+        described = client.run(described_here, version())
+        if not described:
+            raise NessieError(f"the cluster at {address(client)} has no workers",
+                              hint=f"start one: dask worker {address(client)}")
+        refuse(described)
+        near = {found["host"] for found in described.values()} == {socket.gethostname()}
+        self.shares = FILES if near else ""
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
+        return self.client.submit(function, *arguments, list(given), key=f"{name}-{self.run_of}-{next(self.numbers)}",
+                                  pure=False)
+
+    def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
+        wait_for = of_distributed("wait")
+        from distributed.scheduler import KilledWorker
+        left = list(waiting)
+        while left:
+            try:
+                with self.client.as_current():
+                    done = wait_for(left, timeout=LOOK, return_when="FIRST_COMPLETED").done
+            except TimeoutError:
+                done = set()
+            left = [task for task in left if task not in done]
+            failed = next((task for task in done if task.status != "finished"), None)
+            if failed is not None:
+                self.cancel(waiting)
+                error = failed.exception() if failed.status == "error" else None
+                raise Died(failed.key) if error is None or isinstance(error, KilledWorker) else error
+            if wait(len(waiting) - len(left), len(waiting)):
+                self.cancel(waiting)
+                raise Interrupted
+        found: list[Any] = self.client.gather(list(waiting))
+        return found
+
+    def cancel(self, waiting: Sequence[Any]) -> None:
+        """Nobody waits for these any more; what runs ends soon."""
+        self.client.cancel(list(waiting), force=True)
+        self.client.run(tasks.interrupt, True)
+        self.client.run(tasks.interrupt, False)
+
+    def workers(self) -> int:
+        return max(1, sum(map(int, self.client.nthreads().values())))
+
+    @property
+    def dashboard(self) -> str:
+        return str(self.client.dashboard_link)
+
+    def close(self) -> None:
+        if self.own is not None:
+            self.client.close()
+            self.own.close()
+
+
+def connected(cluster: Any) -> OnDask:
+    """An engine of the cluster at this address, or of this client."""
+    client_class = of_distributed("Client")
+    if isinstance(cluster, client_class):
+        return OnDask(cluster)
+    if not isinstance(cluster, str):
+        raise NessieError(f"a cluster is an address, such as tcp://host:8786, or a client of Dask, not {cluster!r}")
+    try:
+        client = client_class(cluster, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise NessieError(f"no cluster answers at {cluster}: {said[:120]}",
+                          hint="a scheduler tells its address when it starts: dask scheduler") from None
+    return OnDask(client, Nothing())
+
+
+class Nothing:
+    """A cluster that others have started."""
+
+    def close(self) -> None:
+        """It goes on."""
+
+
+def started(workers: int, dashboard: bool = False) -> OnDask:
+    """An engine of so many workers on this machine, each a process of one thread with a share of its memory."""
+    cluster_class, client_class = of_distributed("LocalCluster"), of_distributed("Client")
+    cluster = cluster_class(n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                            dashboard_address="127.0.0.1:0" if dashboard else None,
+                            silence_logs=logging.CRITICAL)
+    return OnDask(client_class(cluster, set_as_default=False), cluster)
+
+
+def of_distributed(name: str) -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise Unsupported("the target dask needs Dask's distributed, which is not installed",
+                          hint=install("dask")) from None
+    return getattr(distributed, name)
+
+
+def address(client: Any) -> str:
+    return str(client.scheduler_info()["address"])
+
+
+# Workers ----------------------------------------------------------------------------------------
+
+
+def version() -> str:
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as of
+    try:
+        return of("nessie-nesl")
+    except PackageNotFoundError:
+        return ""
+
+
+def described_here(driver: str) -> dict[str, Any]:
+    """What a worker has; a driver of this version asks."""
+    return {"host": socket.gethostname(), "nessie": version(), "python": platform.python_version(),
+            "numpy": np.__version__, "system": f"{platform.system()} {platform.machine()}", "features": features()}
+
+
+def refuse(described: Mapping[str, Mapping[str, Any]]) -> None:
+    """NessieError if a worker has other versions, or a processor that lacks something."""
+    here = described_here(version())
+    for worker, there in described.items():
+        for what, said in (("nessie", "Nessie"), ("python", "Python"), ("numpy", "NumPy"), ("system", "system")):
+            mine, other = [".".join(d[what].split(".")[:2]) for d in (here, there)]
+            if mine != other:
+                raise NessieError(f"the worker at {worker} has another {said}: {there[what]}, and this is {here[what]}",
+                                  hint="a cluster's workers and its driver need the same versions")
+        if lacking := sorted(here["features"] - there["features"]):
+            named = ", ".join(lacking[:LACKS]) + (f" and {len(lacking) - LACKS} more" if len(lacking) > LACKS else "")
+            raise NessieError(f"the processor of the worker at {worker} lacks what code for this one uses: {named}",
+                              hint="call Nessie on a machine with the least processor of the cluster")

@@ -1,0 +1,265 @@
+"""Dask's workers, two processes on this machine: the CPU target's bits, whoever dies; errors say what and where."""
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from threading import Timer
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nessie
+from nessie.base.source import NessieError, Unsupported
+from nessie.cudagen.cluster import device, on_dask
+from nessie.cudagen.cluster.engine import InProcess
+from nessie.cudagen.cluster.on_dask import OnDask, connected, described_here, refuse, started, version
+from nessie.running.targets import Target
+
+pytest.importorskip("distributed")
+
+TEXT = """
+function dotp(xs, ys) = sum({x * y : x in xs; y in ys});
+function norm2(xs) = let s = sum(xs); p = sum({x in xs | x > 0.0}) in ({x / s : x in xs}, {x / p : x in xs});
+function segment_sums(m) = {sum(row) : row in m};
+function positive_sums(m) = {sum({x in row | x > 0.0}) : row in m};
+function spmv(m, v) = {sum({a * v[j] : (j, a) in row}) : row in m};
+function scan(xs) = plus_scan(xs);
+function positive(xs) = {x in xs | x > 0.0};
+function gather(xs, is) = xs -> is;
+function positive_rows(m) = {{x in row | x > 0.0} : row in m};
+function row_scans(m) = {plus_scan(row) : row in m};
+function scatter(xs, is) = xs <- {(i, x * 2.0) : i in is; x in xs};
+function sorted(xs) = sort(xs);
+function quicksort(a) =
+  if #a < 2 then a
+  else let p = a[#a / 2];
+    lesser = {e in a | e < p}; equal = {e in a | e == p}; greater = {e in a | e > p};
+    parts = {quicksort(v) : v in [lesser, greater]}
+  in parts[0] ++ equal ++ parts[1];
+"""
+N = 200_000
+RANDOM = np.random.default_rng(1)
+XS, YS, PLACES = RANDOM.standard_normal(N), RANDOM.standard_normal(N), RANDOM.integers(0, N, N)
+LENGTHS = RANDOM.integers(0, 20, N // 10)
+LENGTHS[7], LENGTHS[50:60] = N // 5, 0
+OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
+ROWS = nessie.Nested(OFFSETS, RANDOM.standard_normal(OFFSETS[-1]))
+ENTRIES = nessie.Tuples(RANDOM.integers(0, 5000, OFFSETS[-1]), RANDOM.standard_normal(OFFSETS[-1]))
+MATRIX = nessie.Nested(OFFSETS, ENTRIES)
+CALLS: dict[str, tuple[Any, ...]] = {
+    "dotp": (XS, YS), "norm2": (XS,), "segment_sums": (ROWS,), "positive_sums": (ROWS,), "spmv": (MATRIX, YS[:5000]),
+    "scan": (XS,), "positive": (XS,), "gather": (XS, PLACES), "positive_rows": (ROWS,), "row_scans": (ROWS,),
+    "scatter": (XS, PLACES), "sorted": (XS,), "quicksort": (XS[:6000],)}
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OnDask]:
+    found = started(2)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def program(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> nessie.Program:
+    """The program on the two workers; hardly anything stays here."""
+    monkeypatch.setattr(device, "HERE", 1 << 12)
+    monkeypatch.setattr(Target, "engine_of_cluster", lambda target: engine)
+    engine.client.wait_for_workers(2)           # whoever was killed is back
+    return nessie.compile(TEXT, target="dask")
+
+
+def bits(value: Any) -> bytes:
+    match value:
+        case tuple():
+            return b"|".join(map(bits, value))
+        case nessie.Nested():
+            return bits(value.offsets) + bits(value.content)
+    return np.asarray(value).tobytes()
+
+
+def on_cpu(name: str) -> bytes:
+    return bits(nessie.compile(TEXT)[name](*CALLS[name]))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_workers_give_the_bits_of_the_cpu(name: str, program: nessie.Program) -> None:
+    assert bits(program[name](*CALLS[name])) == on_cpu(name)
+
+
+@pytest.mark.parametrize("workers", [1, 5])
+@pytest.mark.slow
+def test_any_number_of_workers_gives_the_same(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "HERE", 1 << 12)
+    engine = started(workers)
+    monkeypatch.setattr(Target, "engine_of_cluster", lambda target: engine)
+    try:
+        program = nessie.compile(TEXT, target="dask")
+        for name in ("norm2", "positive_rows", "segment_sums"):
+            assert bits(program[name](*CALLS[name])) == on_cpu(name)
+    finally:
+        engine.close()
+
+
+def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Do this once, after the first task is submitted whose name begins so; the names of the tasks that did it."""
+    submit, done = engine.submit, list[str]()
+
+    def submitted(name: str, *arguments: Any, **named: Any) -> Any:
+        task = submit(name, *arguments, **named)
+        if name.startswith(begins) and not done:
+            done.append(name)
+            does()
+        return task
+
+    monkeypatch.setattr(engine, "submit", submitted)
+    return done
+
+
+@pytest.mark.parametrize("moment", ["K1_summary", "K1_sweep", "pick"])
+def test_a_worker_that_is_killed_changes_nothing(moment: str, engine: OnDask, program: nessie.Program,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """While totals are summed, while the sweep runs, and when results are fetched."""
+    pids = list(engine.client.run(os.getpid).values())
+    done = at_task(engine, moment, lambda: os.kill(pids[0], signal.SIGKILL), monkeypatch)
+    assert bits(program.positive(XS)) == on_cpu("positive")
+    assert len(done) == 1
+    engine.client.wait_for_workers(2)
+    assert pids[0] not in engine.client.run(os.getpid).values()
+
+
+def test_a_slab_that_kills_its_workers_is_told(engine: OnDask, program: nessie.Program,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = engine.submit
+
+    def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
+        if name == "K1_sweep-3":
+            return submit(name, lambda *_: os._exit(1))
+        return submit(name, function, *arguments, given=given)
+
+    monkeypatch.setattr(engine, "submit", submitted)
+    engine.client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
+    with pytest.raises(NessieError) as error:
+        program.dotp(XS, YS)
+    assert "the slab of K1 sweep from chunk 3 on has killed one worker after another" in str(error.value)
+    assert "function dotp(xs, ys)" in str(error.value)
+    assert "do workers have memory enough for it?" in str(error.value)
+    engine.client.wait_for_workers(2)
+
+
+def test_a_bad_index_is_told_as_on_the_cpu(program: nessie.Program) -> None:
+    places = PLACES.copy()
+    places[[150_123, 190_000]] = N, -1
+    told = []
+    for made in (nessie.compile(TEXT), program):
+        with pytest.raises(NessieError) as error:
+            made.gather(XS, places)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert "150123" in told[0].replace(",", "")
+
+
+def test_an_interrupt_ends_what_is_waited_for(engine: OnDask, program: nessie.Program,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks are cancelled, and the next call is as ever."""
+    submit = engine.submit
+
+    def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
+        if name == "K1_sweep-3":
+            Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+            return submit(name, lambda *_: sleep(3))
+        return submit(name, function, *arguments, given=given)
+
+    monkeypatch.setattr(engine, "submit", submitted)
+    began = monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        program.dotp(XS, YS)
+    assert monotonic() - began < 10
+    monkeypatch.undo()
+    monkeypatch.setattr(Target, "engine_of_cluster", lambda target: engine)
+    assert bits(program.dotp(XS, YS)) == on_cpu("dotp")
+
+
+def test_tasks_are_named_after_kernels(engine: OnDask, program: nessie.Program,
+                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = list[str]()
+    submit = engine.client.submit
+
+    def submitted(*arguments: Any, key: str, **named: Any) -> Any:
+        keys.append(key)
+        return submit(*arguments, key=key, **named)
+
+    monkeypatch.setattr(engine.client, "submit", submitted)
+    program.dotp(XS, YS)
+    assert [key.split("-")[:2] for key in keys if key.startswith("K1_sweep-") and "told" not in key] == [
+        ["K1_sweep", str(chunk)] for chunk in (0, 1, 3, 5)]
+
+
+# What is refused --------------------------------------------------------------------------------
+
+
+def test_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_dask, "PATIENCE", 0.5)
+    with pytest.raises(NessieError, match=r"no cluster answers at tcp://127\.0\.0\.1:9: .*\nhint: a scheduler tells"):
+        connected("tcp://127.0.0.1:9")
+    with pytest.raises(NessieError, match="a cluster is an address, such as tcp://host:8786, or a client of Dask, not"):
+        nessie.compile(TEXT, target="dask", cluster=7).dotp(XS, YS)
+
+
+@pytest.mark.parametrize("what, there, message", [
+    ("nessie", "0.0.1", "another Nessie: 0.0.1, and this is"),
+    ("python", "3.9.1", "another Python: 3.9.1, and this is"),
+    ("numpy", "1.9", "another NumPy: 1.9, and this is"),
+    ("system", "Plan9 vax", "another system: Plan9 vax, and this is"),
+    ("features", frozenset(), "the processor of the worker at w1 lacks what code for this one uses: ")])
+def test_workers_that_are_not_alike_are_refused(what: str, there: Any, message: str) -> None:
+    described = described_here(version())
+    refuse({"w1": described})
+    with pytest.raises(NessieError, match=message):
+        refuse({"w0": described, "w1": {**described, what: there}})
+
+
+def test_without_dask_it_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(Unsupported, match=r"is not installed\nhint: in a clone of Nessie: pip install '\.\[dask\]'"):
+        started(1)
+
+
+def test_nothing_loads_dask_without_need() -> None:
+    text = ("import sys, nessie, nessie.cudagen.cluster.device\n"
+            "nessie.compile('function more(x) = x + 1;').more(1)\n"
+            "assert not {'dask', 'distributed'} & set(sys.modules)")
+    subprocess.run([sys.executable, "-c", text], check=True)
+
+
+def test_the_tool_runs_programs_on_workers(tmp_path: Any) -> None:
+    path = tmp_path / "sums.nesl"
+    path.write_text("sum({x * x : x in [0:3000000]});\n")
+    command = [sys.executable, "-m", "nessie", "run", str(path), "--target", "dask", "--workers", "1", "--dashboard"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (0, "it = 8999995500000500000 : int\n"), found.stderr
+    assert found.stderr.startswith("Dask's dashboard: http://127.0.0.1:")
+
+
+def test_options_of_another_target_are_refused() -> None:
+    for options, message in ((["--workers", "2"], "--workers is an option of the target dask"),
+                             (["--target", "dask", "--workers", "2", "--cluster", "tcp://a:1"],
+                              "--workers starts workers on this machine")):
+        found = subprocess.run([sys.executable, "-m", "nessie", "eval", "1;", *options], capture_output=True, text=True,
+                               check=False)
+        assert found.returncode
+        assert message in found.stderr
+    with pytest.raises(NessieError, match="workers are started on this machine"):
+        nessie.compile(TEXT, target="dask", workers=2, cluster="tcp://a:1")
+
+
+def test_engines_in_this_process_share_its_memory() -> None:
+    engine = InProcess(2)
+    task = engine.submit("double", lambda given: [2 * given[0]], given=[engine.submit("one", lambda given: 1)])
+    assert (engine.gather([task]), engine.names, engine.workers()) == ([[2]], ["one", "double"], 2)
+    engine.close()
+    assert engine.names == []
