@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.axes import flat
-from nessie.lambda_cu.mappings.combinators import Unmappable, WrongRank, chain
+from nessie.lambda_cu.mappings.combinators import TooLarge, Unmappable, WrongRank, chain
 from nessie.lambda_cu.mappings.mapped import launchable, mapped
 from nessie.lambda_cu.mappings.owners import is_of_owners
 
@@ -39,6 +39,8 @@ def broken(mapping: maps.Mapping) -> Unmappable | None:
 
 def place(wrong: Unmappable, parts: list[maps.Combinator | maps.Top]) -> int:
     """How far a mapping of a space has come."""
+    if isinstance(wrong, TooLarge):
+        return len(parts)
     return next((at for at, part in enumerate(parts)
                  if any([one is wrong.part for one in (part, *[getattr(part, of.name) for of in fields(part)])])),
                 len(parts))

@@ -38,6 +38,10 @@ class WrongRank(Unmappable):
     """A mapping of another number of axes than the space has."""
 
 
+class TooLarge(Unmappable):
+    """The mapping makes blocks that no launch has, of a space that it has come to walk."""
+
+
 @dataclass
 class Lets:
     """Straight-line code: names that are bound once, to what they stand for."""
@@ -139,7 +143,7 @@ def demands(step: maps.Combinator | maps.Top, space: Space) -> None:
         if not set(step.flags) <= {0, 1}:
             raise Unmappable(step.flags, "CompressGrid's flags are 0 and 1")
     if isinstance(step, maps.FoldLast2) and rank < 2:
-        raise WrongRank(step, f"FoldLast2 folds two axes, and here is {rank}")
+        raise WrongRank(step, f"FoldLast2 folds two axes, and here is {rank}: leave it out")
     if isinstance(step, maps.SplitLast | maps.Split) and step.by < 1:
         raise Unmappable(step, f"{called} makes parts of at least 1 element, not of {step.by}")
     if isinstance(step, maps.Split) and not 0 <= step.axis < rank:

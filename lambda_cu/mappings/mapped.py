@@ -16,6 +16,7 @@ from nessie.lambda_cu.mappings.axes import Space, many, value
 from nessie.lambda_cu.mappings.combinators import (
     Index,
     Lets,
+    TooLarge,
     Unmappable,
     WrongRank,
     are,
@@ -27,7 +28,7 @@ from nessie.lambda_cu.mappings.combinators import (
     is_independent,
     steps_left,
 )
-from nessie.lambda_cu.mappings.levels import GPU, LEVELS, TABLE, beyond
+from nessie.lambda_cu.mappings.levels import GPU, LEVELS, TABLE, Limits, beyond
 from nessie.lambda_cu.parts import subexpressions
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import ONE, ZERO
@@ -90,8 +91,17 @@ def launchable(made: Mapped) -> Mapped:
     """The mapping; raise Unmappable where its blocks have more threads than there can be, whatever the sizes are."""
     known = tuple([int(exp.value) if isinstance(exp, ir.Const) else 1 for exp in made.block])
     if over := beyond((1, 1, 1), known):
-        raise Unmappable(made.mapping, over)
+        long = [step for step in chain(made.mapping) if length_in(step) > max(Limits().block)]
+        raise TooLarge(long[-1] if long else made.mapping, over)
     return made
+
+
+def length_in(step: maps.Combinator) -> int:
+    """How long an axis is that the combinator makes, if it says so."""
+    match step:
+        case maps.SplitLast(by=length) | maps.Split(by=length) | maps.PadLast(to=length):
+            return length
+    return 0
 
 
 def levels_of(mapping: maps.Top, space: Space) -> tuple[str, ...]:
@@ -104,7 +114,8 @@ def levels_of(mapping: maps.Top, space: Space) -> tuple[str, ...]:
             if not 0 <= block <= 3:
                 raise Unmappable(mapping, f"a block has at most 3 directions, not {block}")
             if block > rank:
-                raise WrongRank(mapping, f"GridBlock({block}, ...) takes {block} axes, and here {are(rank)}")
+                raise WrongRank(mapping, f"GridBlock({block}, ...) takes {block} axes, and here {are(rank)}: "
+                                         "SplitLast(32, ...) makes one more")
             levels = ("grid",) * (rank - block) + ("block",) * block
         case maps.Levels(levels):
             if len(levels) != rank:

@@ -22,6 +22,7 @@ from nessie.base.source import places as shown_places
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
+from nessie.lambda_cu.mappings.choice.others import possible
 from nessie.lambda_cu.mappings.combinators import Unmappable
 from nessie.lambda_cu.mappings.kernels import NO_TESTS, NoCase, extents_of, why_not, with_mapping
 from nessie.lambda_cu.mappings.levels import OWNERS
@@ -127,10 +128,10 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes
             refused.append((" in ".join([wish.first, *calls[:1]]), reason))
     if runs and len(refused) == len(runs):
         if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
-            raise impossible(wish, refused[0][1], places, nodes)
+            raise impossible(wish, refused[0][1], places, nodes, instead_of(wish, kernels[runs[0].kernel]))
         if wish.place is not None:
             if beyond_tests(wish):
-                tell(wishes, wish, impossible(wish, refused[0][1], places, nodes))
+                tell(wishes, wish, impossible(wish, refused[0][1], places, nodes, ""))
             return []
     return [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
 
@@ -169,17 +170,27 @@ def refusal(kernel: ir.Kernel, mapping: maps.Mapping, wish: Wish) -> Unmappable 
     return why_not(replace(kernel, by=mapping))
 
 
-def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[Node]) -> NessieError:
-    """The error that shows the word of the mapping that is wrong, or all of it, and what it was to walk."""
+def instead_of(wish: Wish, kernel: ir.Kernel) -> str:
+    """What can walk the kernel instead."""
+    if wish.case:
+        return ""
+    if found := possible(kernel):
+        return f"what can walk it: {', '.join(found)}"
+    return "no strategy and no level can walk it: it is walked as it is without a wish"
+
+
+def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[Node], hint: str) -> NessieError:
+    """The error that shows the word of the mapping that is wrong, or all of it, and what it was to walk. The hint: what
+    can."""
     if wish.kind == LEVEL:
         owner, *inner = wish.second.split(",")
         walked = f"walked by {wish.second.replace(',', ', ')}" if inner else f"computed by a {owner} for each segment"
         return NessieError(f"{wish.first} cannot be {walked}: {reason.message}",
-                           *[*node_places(nodes, wish), *place_of(wish)])
+                           *[*node_places(nodes, wish), *place_of(wish)], hint=hint)
     text, part = text_of(wish), places.of(reason.part)
     if isinstance(reason, NoCase):
         text, part = wish.case_text or text, None
-    return NessieError(reason.message, (inside(text, part) if part else text, ""), *node_places(nodes, wish))
+    return NessieError(reason.message, (inside(text, part) if part else text, ""), *node_places(nodes, wish), hint=hint)
 
 
 def node_places(nodes: Sequence[Node], wish: Wish) -> list[tuple[Span, str]]:

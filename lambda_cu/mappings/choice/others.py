@@ -31,6 +31,12 @@ EXCHANGE = 4                    # instructions of a step in which lanes add up w
 BARRIER = 40                    # of one of a block
 
 
+def possible(kernel: ir.Kernel) -> list[str]:
+    """The strategies and levels that can walk the kernel."""
+    taken = [name for names, _ in impossible(kernel) for name in names.split(", ")]
+    return [name for name in (*STRATEGIES, *OWNERS) if name not in taken]
+
+
 def impossible(kernel: ir.Kernel) -> list[tuple[str, str]]:
     """The strategies and levels that cannot walk the kernel, those of one reason together, and the reason."""
     found: dict[str, list[str]] = {}
