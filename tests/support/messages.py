@@ -74,7 +74,7 @@ def assigned(node: ast.AST, tables: dict[str, ast.expr]) -> Iterator[tuple[str, 
         case ast.Name(name), value:
             yield name, value
         case ast.Tuple(targets), ast.Tuple(values):
-            yield from ((t.id, value) for t, value in zip(targets, values, strict=True) if isinstance(t, ast.Name))
+            yield from ((t.id, value) for t, value in zip(targets, values, strict=False) if isinstance(t, ast.Name))
         case ast.Tuple(targets), ast.Subscript(table):
             rows = tables.get(table.id) if isinstance(table, ast.Name) else table
             for row in rows.values if isinstance(rows, ast.Dict) else ():
