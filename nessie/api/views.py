@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie import driver, forms, pipeline
-from nessie.api import lengths, tuning
+from nessie.api import lengths
 from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
 from nessie.api.held import Held, held
@@ -26,6 +26,7 @@ from nessie.typing.signatures import concrete_type
 
 if TYPE_CHECKING:
     from nessie.api.program import Program
+    from nessie.api.tuning import Versions
     from nessie.pictures.drawing import Window
 
 T = TypeVar("T")
@@ -232,7 +233,8 @@ def kernels(asked: Asked) -> Kernels:
     return compiling(work)
 
 
-def versions(asked: Asked) -> tuning.Versions:
+def versions(asked: Asked) -> Versions:
+    from nessie.api import tuning  # it takes a third of the time of a start
     arguments = held_by(asked) if asked.given else None
     subject = subject_of(asked)
     if arguments is None:
@@ -242,6 +244,7 @@ def versions(asked: Asked) -> tuning.Versions:
 
 
 def tuned(asked: Asked, calls: Iterable[Sequence[Any]]) -> Thresholds:
+    from nessie.api import tuning
     program = asked.program
     target = program._calls.target(check_target(asked.target or program._options.target))
     given = (held_by(replace(asked, given=tuning.arguments_of(asked.function, call))) for call in calls)

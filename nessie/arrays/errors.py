@@ -31,6 +31,8 @@ LABELS = ((re.compile(r"\b(?:mod|rem)\(([^,()]+), ([^,()]+)\)"), r"\1 % \2"),
 OF_OWN_NAMES = re.compile(r"(?P<at>.*?)(?:: |^)(?:#?\w+_\d+|n) is (?P<value>[^,]+)(?:, .*)?")
 DIVISORS = ("Float modulo by zero.", "Float floor division by zero.")
 POWER = "An int to a negative power is no int."
+NO_INT = "This float is no int of 64 bits."
+ROUNDED = re.compile(r"\b(?:trunc|floor|ceil|round)\(([^,()]+)\)")
 OF_INT = re.compile(r"Float out of the range of int in function \w+\.")
 
 
@@ -73,7 +75,7 @@ def in_words(error: NessieError) -> NessieError:
     """The error, in Python's words."""
     error.message = WORDS.get(error.message, error.message)
     if OF_INT.fullmatch(error.message):
-        error.message = "This float is no int of 64 bits."
+        error.message = NO_INT
     error.places = tuple([(span, label_in_words(error.message, label)) for span, label in error.places])
     return error
 
@@ -82,6 +84,8 @@ def label_in_words(message: str, label: str) -> str:
     """The label as Python writes it, without names that only the translation has. Those are in what checks compare."""
     for pattern, instead in LABELS:
         label = pattern.sub(instead, label)
+    if message == NO_INT:
+        label = ROUNDED.sub(r"it is \1", label)
     found = OF_OWN_NAMES.fullmatch(label)
     if found is None:
         return label

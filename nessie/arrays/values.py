@@ -174,6 +174,8 @@ def nested(rows: Any) -> nodes.Node:
 
 def depth(row: Any) -> int:
     """Return how many levels of sequences there are."""
+    if outside.names_of(type(row)):         # a record
+        return 0
     if not isinstance(row, Sequence | Nested) or isinstance(row, str | bytes):
         return np.ndim(row)
     within = [depth(one) for one in row] if len(row) and depth(row[0]) else [0]
@@ -187,6 +189,9 @@ def rows_of_rows(rows: Any, levels: int) -> Nested:
     offsets = np.cumsum([0, *[len(row) for row in rows]])
     if levels > 1:
         return Nested(offsets, rows_of_rows([one for row in rows for one in row], levels - 1))
+    first = next((row[0] for row in rows if len(row)), None)
+    if names := outside.names_of(type(first)):
+        return Nested(offsets, of_records([one for row in rows for one in row], type(first), names))
     filled = [as_array(row) for row in rows if len(row)]
     content = np.concatenate(filled) if filled else np.empty(0)
     kind_of_dtype(content)

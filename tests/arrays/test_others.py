@@ -2,9 +2,10 @@
 place of the call."""
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -131,3 +132,24 @@ def test_errors_tell_the_line_of_the_call(wrong: Callable[[Any], Any]) -> None:
     with pytest.raises(NessieError) as error:
         wrong(nessie.array([1, 2, 3]))
     assert "test_others.py:" in str(error.value)
+
+
+class Corner(NamedTuple):
+    x: float
+    y: float
+
+
+def test_rows_of_named_tuples() -> None:
+    rows = nessie.nest([[Corner(1, 2)], [], [Corner(3, 4), Corner(5, 6)]])
+    assert rows.tolist() == [[Corner(1, 2)], [], [Corner(3, 4), Corner(5, 6)]]
+    assert rows.map(lambda row: sum(p.x * p.y for p in row)).tolist() == [2, 0, 42]
+    with pytest.raises(NessieError, match="these are not all of the class Corner"):
+        nessie.nest([[Corner(1, 2), (3, 4)]])
+
+
+@pytest.mark.parametrize("rounded", [lambda x: int(x), lambda x: round(x), lambda x: math.ceil(x),
+                                     lambda x: math.floor(x)])
+def test_floats_that_are_no_ints_are_told_in_pythons_words(rounded: Callable[[float], int]) -> None:
+    with pytest.raises(NessieError, match=r"no int of 64 bits(.|\n)*at element 1: it is 1.0e.300") as error:
+        nessie.array([1.0, 1e300]).map(rounded).evaluate()
+    assert "trunc" not in str(error.value)
