@@ -9,6 +9,8 @@ from nessie.base.records import dataclass
 from nessie.base.source import Span
 from nessie.base.text.types_text import BASES, show_scheme
 from nessie.base.types import show_type
+from nessie.bounds.counting import bounds
+from nessie.bounds.formulas import shown
 from nessie.lsp.document import Document, binder_of, text_of, type_at, word_at
 from nessie.lsp.kernels import Kernels, Placed, kernels, kernels_in
 from nessie.session.describe import documentation, of_library
@@ -18,6 +20,7 @@ from nessie.syntax.lexer import WORDS
 from nessie.syntax.patterns import names
 from nessie.syntax.scopes import binders, body_of
 from nessie.syntax.walk import EXPRESSIONS
+from nessie.typing import nodes as typed
 from nessie.typing.advice.hints import is_operator
 
 SHOWN = 4                       # kernels of a value that are named
@@ -48,12 +51,23 @@ def told(known: Document, offset: int) -> Told | None:
         about = [line for line in documentation(known.checked.environment, entry).splitlines() if line]
         about += ["of the library"] if of_library(known.checked.environment, name) else []
         own = entry.kind == "function" and known.function(name) is not None
-        costs = summary(kernels(known, name)[0]) if own else []
+        costs = [*summary(kernels(known, name)[0]), *at_most(known, name)] if own else []
         here = where(known, word) if good and not own else []
         return Told(f"{name} : {show_scheme(entry.scheme.type)}", (*about, *costs, *here), word, name if own else "")
     type_ = type_at(known, good, word)
     title = name if type_ is None else f"{name} : {show_type(type_)}"
     return Told(title, tuple(where(known, word)), word)
+
+
+def at_most(known: Document, name: str) -> list[str]:
+    """What a call of a function costs at most, by the sizes of its arguments."""
+    good = known.function(name)
+    if good is None or not isinstance(good.definition, typed.Function):
+        return []
+    found = bounds(known.checked.environment, good.definition)
+    if found.work is None and found.depth is None:
+        return ["work and depth at most: unknown"]
+    return [f"work at most {shown(found.work)}, depth at most {shown(found.depth)}"]
 
 
 def summary(found: Kernels) -> list[str]:

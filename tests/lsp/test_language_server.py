@@ -116,7 +116,7 @@ def test_types_kernels_work_and_depth_are_told() -> None:
         assert "kernel K2 of norm2: MAP" in await editor.hover(TEXT, "x / sum2")
         twice = await editor.hover(TEXT, "twice(v)")
         assert "twice : [int] -> [int]" in twice and "1 kernel on cpu: K1" in twice
-        assert "work 11, depth 4: twice([1, 2])" in twice
+        assert "work 11, depth 4: twice([1, 2])" in twice and "work at most 2*#v + 2, depth at most 3" in twice
         total = await editor.hover(TEXT, "sum(xs)")
         assert "sum : [a] -> a :: (a in number)" in total and "Sum of the elements." in total
         assert await editor.hover(TEXT, "Twice each") == await editor.hover(TEXT, "let") == ""
