@@ -235,7 +235,10 @@ class Launch:
     # Once -----------------------------------------------------------------------------------
 
     def once(self, phase: Phase) -> None:
-        """On the driver. Where it would need too much of large arrays, on one worker."""
+        """On the driver. Where it would need too much of large arrays, or of a stack, on one worker."""
+        if self.workers.stack(self.name):
+            self.submit(phase, self.on_one(phase, 1))
+            return
         function = self.workers.made.functions[phase.function]
         borders = self.workers.made.borders.get(phase.function)
         if borders is not None and borders.array not in self.held:

@@ -7,6 +7,7 @@ empty: no number is there, as what has it does not happen.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def subtracted(a: Range, b: Range) -> Range:
 
 def multiplied(a: Range, b: Range) -> Range:
     products = [product(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    return unless_wrapped(Range(np.minimum.reduce(products), np.maximum.reduce(products)), a, b)
+    return unless_wrapped(Range(reduce(np.minimum, products), reduce(np.maximum, products)), a, b)
 
 
 def product(a: Ints, b: Ints) -> Ints:
@@ -86,7 +87,7 @@ def divided(a: Range, b: Range) -> Range:
     positive = b.low > 0
     by = [np.maximum(end, 1) for end in (b.low, b.high)]
     ends = [np.where(np.abs(x) >= MOST, x, np.where(x < 0, -(-x // y), x // y)) for x in (a.low, a.high) for y in by]
-    found = Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
+    found = Range(reduce(np.minimum, ends), reduce(np.maximum, ends))
     return where(positive, found, ANY)
 
 

@@ -163,9 +163,9 @@ class Run:
     def statement(self, statement: Stmt) -> None:
         match statement:
             case Let(name, type_, value) | Var(name, type_, value):
-                self.bind(name, type_, value)
                 if isinstance(statement, Var):
                     self.variables.add(name)
+                self.bind(name, type_, value)
             case Set(name, value):
                 found = self.value(value)
                 if name in self.numbers:
@@ -208,7 +208,7 @@ class Run:
                 self.whole[name] = first, step
                 a, b = self.value(Name(first)), self.value(Name(beyond))
                 self.numbers[name] = Range(a.low, np.maximum(a.high, b.high))
-        if type_ in ("int", "bool"):
+        if type_ in ("int", "bool") and name not in self.variables:
             self.tests[name] = value
 
     def rounded(self, value: Exp) -> tuple[str, str, int] | None:

@@ -43,6 +43,13 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
                            (ROWS,), 0, 0),
     "neighbours": ("main(xs) = {0.5 * x + y : x in take(xs, #xs - 1); y in drop(xs, 1)}", (FLOATS,), 0, 0),
     "gather": ("main(xs, is) = {x * 0.5 : x in xs} -> is", (FLOATS, PLACES), 0, 1),
+    "a branch on what a branch gave": (
+        "main(m, bs) = {let (y, ok) = if sum(row) > 0.0 then (0.5 * float(#row), #row > 2) else (2.0, f) in "
+        "if ok then (if b then 0.0 - y else y) else 0.5 : row in m; b in bs}", (ROWS, [i % 2 == 0 for i in range(60)]),
+        0, 0),
+    "recursion": ("fact(n) = if n < 2 then 1 else n * fact(n - 1); "
+                  "function main(xs) = fact(round(xs[7] * 9.0)) + fact(5)", (FLOATS,), 1, 0),
+    "equal keys": ("main(is) = {(k, sum(v)) : (k, v) in collect({(rem(i, 7), i) : i in is})}", (PLACES,), 2, 0),
     "sparse matrix": ("main(m, v) = {sum({x * v[round(abs(x))] : x in row}) : row in m}", (ROWS, FLOATS), 0, 1),
 }
 
