@@ -26,6 +26,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "var": lambda row: row.var(), "std": lambda row: row.std(), "median": lambda row: row.median(),
     "cumsum": lambda row: row.prefix_sum()}
 OF_NONE = ("sum", "prod", "any", "all", "cumsum")               # of no elements, they are something
+BY_COLUMNS = ("sum", "prod", "min", "max", "any", "all", "mean")
 ONE_BY_ONE = ("sum", "prod", "min", "max", "any", "all")        # several axes: along one, and along the next
 
 
@@ -74,6 +75,9 @@ def along(a: arrays.Array, how: str, axes: Sequence[int]) -> arrays.Array:
         return a
     if a.ndim == 1:
         return a.prefix_sum()
+    if list(axes) == [0] and a.ndim > 2 and how in BY_COLUMNS and node.operation is None:
+        columns = along(reshaped(a, (a.shape[0], -1)), how, axes)       # which a core adds up beside each other
+        return reshaped(columns, node.shape[1:])
     order = [*[k for k in range(a.ndim) if k not in axes], *axes]
     last = transposed(a, order)
     if len(axes) > 1:
