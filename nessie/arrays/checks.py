@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from nessie.arrays import devices, nodes, operations, running
-from nessie.arrays.bodies.expressions import Window
+from nessie.arrays.bodies.expressions.values import Window
 from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import Kind, Rows, has_single, joined, shown
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of

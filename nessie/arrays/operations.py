@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from nessie.arrays.bodies.expressions.reductions import Body
 from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows, rows_of
-from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.trees import (
     Fresh,
     Made,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from nessie.arrays import recorded
+from nessie.arrays.bodies.expressions.reductions import BY_UFUNC, REDUCTIONS
 from nessie.arrays.bodies.kinds import FLOAT, INT, Kind, Rows
 from nessie.arrays.bodies.outside import see
-from nessie.arrays.bodies.reductions import BY_UFUNC, REDUCTIONS
 from nessie.arrays.errors import at_call, caller
 from nessie.arrays.nodes import Node
 from nessie.arrays.operators import OF_ELEMENTS, OF_THREE, ROUNDED, seen

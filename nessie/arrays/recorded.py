@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nessie.arrays import devices, nodes, operations, operators, values
-from nessie.arrays.bodies import reductions
+from nessie.arrays.bodies.expressions import reductions
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import KINDS, Seen, is_lazy, see
 from nessie.arrays.checks import fixed_kind, inside_kind, one_dimension, result_kind, same_shape, stencil_kind

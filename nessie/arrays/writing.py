@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from nessie.arrays import nodes, operations
-from nessie.arrays.bodies import reductions
-from nessie.arrays.bodies.expressions import Value, Window
+from nessie.arrays.bodies.expressions import reductions
+from nessie.arrays.bodies.expressions.reductions import Body
+from nessie.arrays.bodies.expressions.values import Value, Window
 from nessie.arrays.bodies.functions import Module
 from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows, rows_of
 from nessie.arrays.bodies.outside import Seen, is_lazy, kind_of
-from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, become, name, pattern, together, typed
 from nessie.arrays.errors import Caller, nowhere

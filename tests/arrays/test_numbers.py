@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nessie
-from nessie.arrays.bodies.numbers import folded
+from nessie.arrays.bodies.expressions.numbers import folded
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 0.3, -0.3, 1.5, -1.5, 2.5, -2.5, 2.0, -3.0, 10.0, 27.0, 1000.0, 1e15 + 0.5,
           1e19, -1e19, 1e200, -1e200, 1e308, 5e-324, 1e-200, math.inf, -math.inf, math.nan]

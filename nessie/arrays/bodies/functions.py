@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nessie.arrays.bodies.expressions import Env
+from nessie.arrays.bodies.expressions.values import Env
 from nessie.arrays.bodies.kinds import Kind, Unknown, shown
 from nessie.arrays.bodies.outside import Seen, method_of
 from nessie.arrays.bodies.statements import Statements

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import field
 
-from nessie.arrays.bodies.expressions import Env, Unset, Unsure, Value, Window
-from nessie.arrays.bodies.iterations import constant_int, is_strict, least
+from nessie.arrays.bodies.expressions.iterations import constant_int, is_strict, least
+from nessie.arrays.bodies.expressions.sequences import Sequences
+from nessie.arrays.bodies.expressions.values import Env, Unset, Unsure, Value, Window
 from nessie.arrays.bodies.kinds import BOOL, INT, Items, Kind, Rows, Unknown, shown
-from nessie.arrays.bodies.sequences import Sequences
 from nessie.arrays.bodies.source import names_set
 from nessie.arrays.bodies.trees import Made, become, binary, let, name, number, pattern, together, typed, zero
 from nessie.base.records import dataclass

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from nessie.arrays.bodies import known
+from nessie.arrays.bodies.expressions import known
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of, thin_axes
 from nessie.arrays.bodies.source import written
 from nessie.base.records import dataclass

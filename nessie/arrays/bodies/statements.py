@@ -9,7 +9,8 @@ import ast
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from nessie.arrays.bodies.expressions import OF_THE_WORLD, Env, attempts
+from nessie.arrays.bodies.expressions.calls import OF_THE_WORLD
+from nessie.arrays.bodies.expressions.values import Env, attempts
 from nessie.arrays.bodies.kinds import BOOL, Ends, Items, Kind
 from nessie.arrays.bodies.loops import After, Loop, Loops, gathered, leaves, name_in, set_in, spread
 from nessie.arrays.bodies.named import with_statements

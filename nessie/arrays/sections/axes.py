@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from nessie.arrays import operations
-from nessie.arrays.bodies import reductions
-from nessie.arrays.bodies.expressions import Env
-from nessie.arrays.bodies.iterations import constant_int
+from nessie.arrays.bodies.expressions import reductions
+from nessie.arrays.bodies.expressions.iterations import constant_int
+from nessie.arrays.bodies.expressions.values import Env
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Grid, Kind, Rows, is_number, shown
 from nessie.arrays.bodies.outside import MISSING, looked_up, static
 from nessie.arrays.bodies.trees import Made, become, binary, call, name, number

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from nessie.arrays import operations, operators
-from nessie.arrays.bodies.expressions import Env, Window
+from nessie.arrays.bodies.expressions.reductions import Body
+from nessie.arrays.bodies.expressions.values import Env, Window
 from nessie.arrays.bodies.kinds import INT, Grid, Items, Kind, Rows, Union, has_single, shown
 from nessie.arrays.bodies.loops import After, Loop, leaves, set_in
 from nessie.arrays.bodies.outside import MISSING, Seen, see, static
-from nessie.arrays.bodies.reductions import Body
 from nessie.arrays.bodies.trees import Made, binary, let, name, number, together
 from nessie.arrays.operations import Held
 from nessie.arrays.sections.unions import MOST_PATHS, Refused, Unions

@@ -10,11 +10,11 @@ import numpy as np
 
 from nessie.arrays import operations, operators
 from nessie.arrays.array import array, asarray, pnew
-from nessie.arrays.bodies import reductions
-from nessie.arrays.bodies.expressions import Env, Window
+from nessie.arrays.bodies.expressions import reductions
+from nessie.arrays.bodies.expressions.reductions import REDUCTIONS
+from nessie.arrays.bodies.expressions.values import Env, Window
 from nessie.arrays.bodies.kinds import BOOL, INT, Grid, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, looked_up, see, static
-from nessie.arrays.bodies.reductions import REDUCTIONS
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Made, let, name
 from nessie.arrays.operations import Offset, Places

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from nessie.arrays import operations, operators
-from nessie.arrays.bodies.expressions import Env
-from nessie.arrays.bodies.iterations import constant_int
+from nessie.arrays.bodies.expressions.iterations import constant_int
+from nessie.arrays.bodies.expressions.values import Env
 from nessie.arrays.bodies.kinds import FLOAT, INT, Grid, Items, Kind, Rows, joined, shown
 from nessie.arrays.bodies.outside import MISSING, looked_up, see, static
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number

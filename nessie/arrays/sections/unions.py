@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nessie.arrays.bodies.expressions import Env, Unsure, attempts
+from nessie.arrays.bodies.expressions.values import Env, Unsure, attempts
 from nessie.arrays.bodies.kinds import BOOL, Kind, Union, Unknown, united
 from nessie.arrays.bodies.loops import After
 from nessie.arrays.bodies.outside import Seen

@@ -12,9 +12,9 @@ import numpy as np
 
 from nessie.arrays import array as arrays
 from nessie.arrays import nodes, recorded
+from nessie.arrays.bodies.expressions.reductions import OF_SOME, gives
 from nessie.arrays.bodies.kinds import Kind, Rows, is_number, shown
 from nessie.arrays.bodies.outside import see
-from nessie.arrays.bodies.reductions import OF_SOME, gives
 from nessie.arrays.errors import caller
 from nessie.arrays.shapes.reshaping import axes_of, empty, expanded, known, reshaped, transposed
 from nessie.base.source import NessieError

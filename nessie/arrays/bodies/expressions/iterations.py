@@ -7,7 +7,8 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nessie.arrays.bodies.expressions import Env, Expressions
+from nessie.arrays.bodies.expressions.expressions import Expressions
+from nessie.arrays.bodies.expressions.values import Env
 from nessie.arrays.bodies.kinds import INT, Items, Kind, Rows, joined, shown
 from nessie.arrays.bodies.outside import static
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number

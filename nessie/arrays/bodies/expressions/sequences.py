@@ -12,11 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from nessie.arrays.bodies.expressions import Env, Window
-from nessie.arrays.bodies.iterations import Iterations, constant_int, element_of
+from nessie.arrays.bodies.expressions.iterations import Iterations, constant_int, element_of
+from nessie.arrays.bodies.expressions.reductions import (
+    BY_FUNCTION,
+    REDUCTIONS,
+    of_some,
+    prefix_sum,
+    reduced,
+    reduced_by_name,
+)
+from nessie.arrays.bodies.expressions.values import Env, Window
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, Rows, is_number, joined, shown
 from nessie.arrays.bodies.outside import Seen, looked_up, static
-from nessie.arrays.bodies.reductions import BY_FUNCTION, REDUCTIONS, of_some, prefix_sum, reduced, reduced_by_name
 from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, name, number
 from nessie.syntax import nodes as syntax
 
@@ -377,4 +384,3 @@ def is_list(kind: Kind, node: ast.expr) -> bool:
 
 def shown_offset(offset: Sequence[int]) -> str:
     return f"[{', '.join(map(str, offset))}]"
-
