@@ -30,6 +30,7 @@ from nessie.base.widths import FULL, Widths
 from nessie.driver import run_through
 from nessie.inspect.collect import TITLES, Collection
 from nessie.library.library import library
+from nessie.pragmas import has_pragmas
 from nessie.running.targets import Limits, Target
 from nessie.running.text_streams import NONE, Status, Streams, failed
 from nessie.running.world import World
@@ -98,12 +99,13 @@ class Read:
 
 
 class Live:
-    """What answers. It keeps the last program's stages: a page asks for some of them first."""
+    """What answers. It keeps the last program's stages: a page asks for some of them first, and edits of calls below
+    the definitions leave them as they are."""
 
     def __init__(self, seconds: float, memory: int, threads: int, widths: Widths = FULL) -> None:
         self.seconds, self.memory, self.threads, self.widths = seconds, memory, threads, widths
         self.asked: dict[str, Any] = {}
-        self.kept: tuple[Read, Collection] | None = None
+        self.kept: tuple[Read, Collection, object] | None = None
         self.number = 0
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -121,15 +123,27 @@ class Live:
         another number, expressions and nodes have other numbers."""
         about = {name: asked.get(name) for name in asked if name not in ("do", "stages", "details")}
         if self.kept is None or about != self.asked:
-            self.kept = None
+            self.asked = {}
             found = read(asked, self.widths)
-            self.kept, self.asked = (found, collected(found, asked, self.widths)), about
+            self.kept = found, *self.collection(found, asked)
+            self.asked = about
             self.number += 1            # workers count for themselves
-        known, collection = self.kept
+        known, collection, _ = self.kept
         wanted = set(asked.get("stages") or ()) & set(TITLES)
         details = bool(asked.get("details"))
         return {"collected": f"{os.getpid()}.{self.number}", "detailed": details, **facts(known, collection),
                 **collection.data(wanted, details)}
+
+    def collection(self, found: Read, asked: dict[str, Any]) -> tuple[Collection, object]:
+        """The stages of the program, and all that they are made from; those that are kept if they are made from the
+        same, whatever else is in the text."""
+        made_from = sources_of(found, asked)
+        if self.kept is not None and made_from == self.kept[2]:
+            collection = self.kept[1]
+            collection.sources.text = found.source.text
+            return collection, made_from
+        self.kept = None                # before the next ones take their memory
+        return collected(found, asked, self.widths), made_from
 
     def run(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The value of the entry on the data; or, without an entry, of each form."""
@@ -218,6 +232,16 @@ def taken_apart(exp: syntax.Exp) -> Iterable[syntax.Exp]:
 
 
 # Looking ------------------------------------------------------------------------------------------
+
+
+def sources_of(found: Read, asked: dict[str, Any]) -> object:
+    """All that stages are made from: the text through the last definition, as a pragma may mean names before it; the
+    function, the type of its data, and what else is asked for. Calls below that are not among it."""
+    text = found.source.text
+    ends = [form.span.end for form in found.forms if not isinstance(form, syntax.Evaluate) and form.span]
+    read = text if has_pragmas(found.source) else text[:max(ends, default=0)]
+    about = {name: asked.get(name) for name in ("machine", "mode", "sizes", "cut", "fuse")}
+    return read, found.entry, found.type, about
 
 
 def collected(found: Read, asked: dict[str, Any], widths: Widths = FULL) -> Collection:

@@ -45,6 +45,23 @@ def test_stages_come_when_they_are_wanted(live: Live) -> None:
     assert look(live, NORM2 + " ")["collected"] != first["collected"]
 
 
+def test_edits_of_calls_compile_nothing(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = look(live, NORM2, stages=["fused", "notes"])
+    monkeypatch.setattr("nessie.serve.live.run_through", None)
+    edited = NORM2.replace("[3.0, -1.0, 2.0]", "[31.0, -1.0, 2.0]") + "\n% more %\n"
+    second = look(live, edited, stages=["fused", "notes"])
+    assert edited != NORM2 and second["errors"] == [] and second["stages"][0]["text"] == edited
+    assert second["data"] == "[31.0, -1.0, 2.0]" and second["collected"] != first["collected"]
+    assert second["stages"][1:] == first["stages"][1:] and second["schedules"] == first["schedules"]
+    assert look(live, NORM2 + "norm2(")["errors"]
+    again = look(live, edited, stages=["fused"])
+    assert again["errors"] == [] and again["collected"] != second["collected"], "errors are to be taken away"
+    for other in ({"data": "[1, 2]"}, {"sizes": {"n": 7}}, {"machine": "h200"}, {"cut": [["gts", "sum1"]]}):
+        assert look(live, edited, **other)["errors"], "it is compiled"
+    for text in (f"{edited}% cut gts, sum1 %", edited.replace("sum1", "sum9"), f"% above %\n{edited}"):
+        assert look(live, text)["errors"], "it is compiled"
+
+
 def test_data_are_those_of_the_programs_own_call(live: Live) -> None:
     assert look(live, NORM2)["data"] == "[3.0, -1.0, 2.0]"
     found = live.answer({"do": "run", "program": NORM2})
