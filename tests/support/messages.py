@@ -117,7 +117,7 @@ VAGUE = {
 
 # Why the page has no example of these: of a file, or of a message.
 PYTHON = "is told to Python programs, beside the rest of what they see in tests/api/test_python_*.py"
-ARRAYS = "is told to Python programs, beside what tests/arrays/refused.txt shows"
+ARRAYS = "is told to Python programs, beside what tests/arrays/bodies/refused.txt shows"
 FORMS = "what is wrong in the text of a form is for who works on the compiler; the page has two examples"
 MACHINE = "depends on the machine: the page tells of it in words"
 HOLDS_NOT = "another message tells it: this one is for what comes without a place in a file, or never"

@@ -8,7 +8,7 @@ from refused_bodies import REFUSED, A
 import nessie
 from nessie.arrays.bodies import source
 
-GOLDEN = ROOT / "tests" / "arrays" / "refused.txt"
+GOLDEN = ROOT / "tests" / "arrays" / "bodies" / "refused.txt"
 
 
 def told(name: str) -> str:
