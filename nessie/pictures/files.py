@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from nessie.base.source import NessieError
 from nessie.base.system.writing import write
@@ -45,6 +46,15 @@ def write_pictures(windows: list[Window], asked: Path | None, name: str, tell: C
         tell(f"{other}\n")
     if failed:
         raise failed[0]
+
+
+def as_data(windows: list[Window]) -> dict[str, Any]:
+    """The pictures of the windows, if there are any, in a form that JSON can hold."""
+    if not windows:
+        return {}
+    from nessie.pictures.svg import svg  # few programs draw
+    return {"pictures": [{"title": window.title, "width": window.size[0], "height": window.size[1],
+                          "svg": svg(window)} for window in windows]}
 
 
 def write_picture(window: Window, path: Path, careful: bool) -> None:

@@ -261,7 +261,7 @@ class LivePage extends Page {
   }
 
   showResult(answer) {
-    const { entry, data, value, type, printed, seconds, ran, launches, errors, nothing } = answer;
+    const { entry, data, value, type, printed, seconds, ran, launches, errors, nothing, pictures } = answer;
     if (errors) {
       this.showErrors(errors);
       return;
@@ -274,6 +274,8 @@ class LivePage extends Page {
     const told = `compiled and run in ${timeText(1e9 * seconds)}; the run alone, ${countText(launches, "kernel")}: ${timeText(1e9 * ran)}`;
     this.editor.answer.replaceChildren(element("p", { className: "call" }, call.length > 300 ? `${call.slice(0, 297)}...` : call),
       element("pre", { className: "value" }, `${value} : ${type}`), ...(printed ? [element("pre", {}, printed)] : []),
+      ...(pictures ?? []).map(({ title, width, height, svg }) => element("img", { className: "picture", alt: title || "what the program draws",
+        width, height, src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}` })),
       element("p", { className: "soft" }, told));
   }
 

@@ -30,6 +30,7 @@ from nessie.base.widths import FULL, Widths
 from nessie.driver import run_through
 from nessie.inspect.collect import TITLES, Collection
 from nessie.library.library import library
+from nessie.pictures.files import as_data
 from nessie.pragmas import has_pragmas
 from nessie.running.targets import Limits, Target
 from nessie.running.text_streams import NONE, Status, Streams, failed
@@ -162,9 +163,9 @@ class Live:
         value, type_ = session.call(found.entry, list(found.data))
         seconds = perf_counter() - began
         outcome = session.outcome("it", value, type_)
-        return {"value": outcome.value, "type": outcome.type, "printed": "".join(printed)[:PRINTED],
-                "seconds": seconds, "ran": target.stats.seconds, "launches": target.stats.launches,
-                "entry": found.entry, "data": found.written}
+        return {**as_data(target.world.drawn()), "value": outcome.value, "type": outcome.type,
+                "printed": "".join(printed)[:PRINTED], "seconds": seconds, "ran": target.stats.seconds,
+                "launches": target.stats.launches, "entry": found.entry, "data": found.written}
 
 
 # Reading ------------------------------------------------------------------------------------------

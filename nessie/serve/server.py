@@ -30,8 +30,8 @@ except ImportError:
 ADDRESS, NAMES = "127.0.0.1", ("127.0.0.1", "localhost")
 LARGEST = 256 << 10             # bytes of a question
 WAITS = 10.0                    # seconds for the rest of a question
-POLICY = "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; " \
-         "base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; " \
+         "script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
 FRAMES = "frame-ancestors 'none'"       # which only a header can say
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
            "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",

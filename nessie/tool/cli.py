@@ -12,7 +12,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from nessie.base.source import Interrupted, NessieError, Source, Span, UsageErro
 from nessie.base.system.deep import forget_interrupt, run_deep
 from nessie.base.types import Fun, Type
 from nessie.inspect.views import VIEWS, Call, Subject
-from nessie.pictures.files import pictures
+from nessie.pictures.files import as_data, pictures
 from nessie.session.progress import progress
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
@@ -46,7 +46,6 @@ from nessie.tool.options import (
 
 if TYPE_CHECKING:
     from nessie.activity import Activity
-    from nessie.pictures.drawing import Window
     from nessie.session.profile import Profiler
     from nessie.session.session import Session
     from nessie.syntax import nodes as syntax
@@ -255,21 +254,12 @@ def answer(options: argparse.Namespace, text: str) -> dict[str, Any]:
     last = outcomes[-1] if outcomes else NessieError("there is nothing to evaluate", (Span(source, 0, len(text)), ""))
     stats = session.target.stats
     told = {"launches": stats.launches, "elements": stats.elements, "interpreted": stats.interpreted}
-    drawn = picture_data(session.target.world.drawn())
+    drawn = as_data(session.target.world.drawn())
     before = [error_data(outcome) for outcome in outcomes[:-1] if isinstance(outcome, Exception)]
     failed = {"errors": before} if before else {}
     if isinstance(last, Exception):
         return {"error": error_data(last), **failed, **drawn, "stats": told}
     return {"value": last.value, "type": last.type, "output": "".join(printed), **failed, **drawn, "stats": told}
-
-
-def picture_data(windows: Sequence[Window]) -> dict[str, Any]:
-    """The pictures of the windows, if there are any."""
-    if not windows:
-        return {}
-    from nessie.pictures.svg import svg  # few programs draw
-    return {"pictures": [{"title": window.title, "width": window.size[0], "height": window.size[1],
-                          "svg": svg(window)} for window in windows]}
 
 
 def error_data(error: Exception) -> dict[str, Any]:

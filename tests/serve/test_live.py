@@ -133,3 +133,12 @@ def test_examples_begin_well(live: Live, name: str) -> None:
 
 def test_the_examples_are_those_of_the_folder() -> None:
     assert list(examples()) == sorted(path.stem for path in Path(ROOT / "nesl_examples").glob("*.nesl"))
+
+
+def test_what_is_drawn_comes_with_the_result(live: Live) -> None:
+    draws = "function draw(n) = draw_points([(0,0)], make_window(((0,0),(10 * n,30)), bounding_box([(0,0),(1,1)]), " \
+            '"<w>", display));'
+    found = live.answer({"do": "run", "program": draws, "data": "4"})
+    (picture,) = found["pictures"]
+    assert picture["title"] == "<w>" and picture["svg"].startswith("<svg") and "<title>&lt;w&gt;" in picture["svg"]
+    assert "pictures" not in live.answer({"do": "run", "program": NORM2})

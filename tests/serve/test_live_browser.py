@@ -43,7 +43,7 @@ def opened(browser: Browser, served: Served) -> Iterator[Browser]:
     settled(browser)
     yield browser
     assert not browser.errors()
-    assert {url for url in browser.requests() if not url.startswith(served.address)} <= {"about:blank"}
+    assert {url for url in browser.requests() if not url.startswith((served.address, "data:"))} <= {"about:blank"}
 
 
 def settled(browser: Browser) -> None:
@@ -161,6 +161,13 @@ def test_data_and_entry(opened: Browser) -> None:
         "steps", "mandelbrot", "shade", "picture"]
     opened.run(CHOOSE.format("shade", "change", ENTRY))
     opened.until(f"{TITLE} === 'shade'")
+
+
+def test_what_is_drawn_is_seen(opened: Browser) -> None:
+    opened.run(CHOOSE.format("snowflake", "change", EXAMPLE))
+    opened.until("document.querySelector('.answer img')?.complete && document.querySelector('.answer img').width > 100")
+    assert opened.run("document.querySelector('.answer img').naturalWidth") == 360
+    assert opened.run("document.querySelector('.answer img').getBoundingClientRect().right") < 1366
 
 
 def test_the_address_brings_it_back(opened: Browser, served: Served) -> None:
