@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         random_state,
         reduce_groups,
         release,
+        row_recursions,
         select_least,
     )
     from nessie.schedule import check as schedule_check
@@ -119,6 +120,7 @@ else:
     scope = lazy("nessie.lambda_cu.scope")
     library = lazy("nessie.library.library")
     inline = lazy("nessie.mono.passes.inline")
+    row_recursions = lazy("nessie.mono.passes.row_recursions")
     hoist = lazy("nessie.mono.passes.hoist")
     join_calls = lazy("nessie.mono.passes.join_calls")
     monomorphise = lazy("nessie.mono.passes.monomorphise")
@@ -270,12 +272,16 @@ def wishes(job: Job, program: ir.Program) -> Wishes:
 
 def owners(job: Job, program: mono.Program) -> bool:
     """Does anybody wish that rows have owners, where somebody can be one?"""
+    return bool(wishes_for_owners(job, program))
+
+
+def wishes_for_owners(job: Job, program: mono.Program) -> list[Wish]:
     if job.target not in WITHOUT_STACK:
-        return False
+        return []
     sources = {span.source for function in program.functions for span in function.origin if not span.source.library}
     found = [wish for source in sources if job.fuse != "none" and pragmas.has_pragmas(source)
              for wish in pragmas.of_source(source)[0]]
-    return bool(mappings.of_owners([*job.wishes, *found]))
+    return [*mappings.of_owners([*job.wishes, *found])]
 
 
 def layouts(job: Job, program: mono.Program) -> tuple[ir.Layout, ...] | None:
@@ -320,6 +326,10 @@ PASSES = (
     # after inlining, as what is alike for all elements is seen in the library's functions, too
     row("hoist", (MONO,), MONO, lambda job, program: hoist.hoist(program),
         "what is the same for all elements of an apply-to-each is computed once, before it"),
+    # after what sees what is alike for all elements of the library's functions, before what changes calls
+    row("row-recursions", (MONO,), MONO,
+        lambda job, program: row_recursions.row_recursions(program, {w.first for w in wishes_for_owners(job, program)}),
+        "recursions on all rows become recursions on each, where rows shall have owners", when=ON_GPUS),
     # before what looks into calls, as it changes what they are given
     row("join-calls", (MONO,), MONO, lambda job, program: join_calls.join_calls(program),
         "calls that end both branches of a conditional become one"),

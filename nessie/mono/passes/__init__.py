@@ -6,6 +6,7 @@
     reduce_groups   computes sums of groups that nobody else wants without the groups
     select_least    finds the first few of what is sorted without sorting
     hoist           computes once what is alike for all elements
+    row_recursions  makes recursions on all rows recursions on each, where rows shall have owners
     join_calls      joins calls that end both branches of a conditional
     release         marks sequences for copying that would keep a large payload alive
 """

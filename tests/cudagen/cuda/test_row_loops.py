@@ -160,6 +160,45 @@ def test_owners_go_through_all_rounds(name: str, level: str) -> None:
     assert done == [True]
 
 
+ALL_BITONIC = """
+function stage(xs, k, j) : ([int], int, int) -> [int] =
+  {let p = i xor j; y = xs[p]; up = (i and k) == 0; low = i < p
+   in if not(up xor low) then min(x, y) else max(x, y) : x in xs; i in [0:#xs]};
+function stages(rows, k, j) : ([[int]], int, int) -> [[int]] =
+  if j == 0 then rows else stages({stage(xs, k, j) : xs in rows}, k, rshift(j, 1));
+function phases(rows, k, n) : ([[int]], int, int) -> [[int]] =
+  if k > n then rows else phases(stages(rows, k, rshift(k, 1)), lshift(k, 1), n);
+function main(rows) : [[int]] -> [[int]] =
+  let b = phases(rows, 2, if #rows > 0 then #rows[0] else 0) in b;
+"""
+ALL_DIVIDE = """
+function div(rows, k) : ([[int]], int) -> [[int]] =
+  if k == 0 then rows else div({{60 / (x - k) : x in r} : r in rows}, k - 1);
+function main(rows, k) : ([[int]], int) -> [[int]] = let b = div(rows, 12 / k) in b;
+"""
+
+
+@simulated
+@pytest.mark.parametrize("level", LEVELS)
+def test_recursions_on_all_rows_have_owners_too(level: str) -> None:
+    """However many rounds there are: 3 for rows of 4, 10 for rows of 16."""
+    _, few, _ = run(ALL_BITONIC, level, [rows([4] * 9)])
+    found, many, done = run(ALL_BITONIC, level, [rows([16] * 9)])
+    assert found == [sorted(row) for row in rows([16] * 9)] and done == [True] and few == many < 6
+    assert run(ALL_BITONIC, level, [[]])[0] == [] and run(ALL_BITONIC, level, [[[], []]])[0] == [[], []]
+
+
+@simulated
+@pytest.mark.parametrize("given, k", [([], 0), ([], 12), ([[3, 5]], 0), ([[3, 5], [2, 1]], 6), ([[50], []], 4)])
+def test_recursions_on_all_rows_fail_as_ever(given: list[list[int]], k: int) -> None:
+    expected = outcome(Compiled(ALL_DIVIDE), "interpreter", [given, k])
+    if isinstance(expected, Failed):
+        with pytest.raises(NessieError, match="Divide by zero"):
+            run(ALL_DIVIDE, "warp", [given, k])
+    else:
+        assert run(ALL_DIVIDE, "warp", [given, k])[0] == expected
+
+
 @simulated
 @pytest.mark.parametrize("level", LEVELS)
 def test_bitonic_rows_are_one_launch(level: str) -> None:
