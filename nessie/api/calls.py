@@ -247,6 +247,14 @@ class Calls:
         return Compiled(found.function, built, lambda: target.device(built), effects, plain,
                         plain and not recurs(built))
 
+    def effect(self, function: str, taken: Taken) -> str:
+        """The name of an effect that a call has; '': it has none."""
+        found = self.at_types(function, taken.types, taken.names)
+        built = self.for_target(found, found.arguments(taken.values), "cpu").built
+        assert not isinstance(built, ir.Program)
+        instructions = [i for code in built.host.functions for i in code.instructions]
+        return next((i.effect for i in instructions if isinstance(i, Perform)), "")
+
     def target(self, name: str) -> Target:
         if name not in self.targets:
             self.targets[name] = Target(name, self.threads, self.limits, self.session.target.world, where=self.where)

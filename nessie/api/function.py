@@ -63,6 +63,18 @@ class Function:
         with as_nessie_errors():
             return self._program._call(self.__name__, arguments, named, target, self._asked)
 
+    def map_partitions(self, files: Any, *, column: str | None = None, cluster: Any = None, workers: int | None = None,
+                       out: Any = None) -> Any:
+        """The results of the function on parts of files that are independent of each other, as an iterator: row groups
+        of Parquet files, of one column; some MB of rows of .npy files; .npz files of offsets and content. `files`: a
+        path, a folder, a pattern such as "rows/*.parquet", or several. Parts come one after another, in bounded memory,
+        or on a `cluster`, or by `workers` on this machine. `out`: a new folder, for a Parquet file of each part; then
+        the result is a list of these."""
+        with as_nessie_errors():
+            with STEADY:
+                from nessie.api.partitions import map_partitions
+            return map_partitions(self._program, self.__name__, files, column, cluster, workers, out)
+
     def at(self, type: str) -> Function:
         """The function for arguments of this type, which may tell their lengths: "([float; n], [float; n])" are two of
         one length, "[i < n => [float; i + 1]]" a triangle, for which a vector of its elements may be given."""

@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,10 @@ class Options:
         for doubt in found.doubts(machine(), name_of(program) if program.endswith(".nesl") else None):
             warnings.warn(doubt, stacklevel=2)
         return found
+
+    def plain(self) -> Options:
+        """Those that a worker of a cluster has, for its part."""
+        return replace(self, target="cpu", threads=1, cluster=None, workers=None)
 
     @property
     def where(self) -> Where:

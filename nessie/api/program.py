@@ -66,6 +66,7 @@ class Program:
         self._calls = Calls(self._session, self._options.threads, limits, self._options.where)
         self._datatypes = Datatypes(self._session)
         self._source = source or Source("program", "")
+        self._texts: list[tuple[str, str]] = []         # names and texts of what it is made of
         self._parameters: dict[tuple[str, int, tuple[str, ...]], Parameters] = {}       # as far as calls have asked
         if source is not None:
             self._evaluate(source)
@@ -84,6 +85,12 @@ class Program:
     def _evaluate(self, source: Source) -> None:
         """Evaluate all forms of a text but expressions, whose values nobody would see."""
         self._take(lambda: parse(source).forms)
+        self._texts.append((source.name, source.text))
+
+    def _effect_of(self, function: str, given: Sequence[Any]) -> str:
+        """What a call does besides computing; '': nothing."""
+        found = self._taken(function, given)
+        return run_deep(lambda: self._calls.effect(function, found))
 
     def _take(self, forms: Callable[[], Sequence[syntax.TopLevel]]) -> None:
         session = self._session

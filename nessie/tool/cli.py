@@ -41,6 +41,7 @@ from nessie.tool.options import (
     target_of,
     tuning_of,
     type_of,
+    where_of,
     write_result,
 )
 
@@ -97,6 +98,10 @@ def main(words: list[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     from nessie.syntax.parse import read_source
+    if options.stream:
+        needed(options, "FILE")
+        where_of(options)
+        return stream(options)
     session = new_session(options, sys.stderr.write if options.output == PIPE else None)
     source = read_source(needed(options, "FILE"))
     refuse_without_table(options)
@@ -167,6 +172,29 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
     else:
         say(session.outcome("it", value, type_).value + "\n")
     return ended(session, 0)
+
+
+def stream(options: argparse.Namespace) -> int:
+    """A function that does the same for each row, on some rows after the others, or by the workers of a cluster."""
+    from nessie.api.program import load
+    from nessie.arguments.by_rows import refuse_unless_by_rows
+    from nessie.running.targets import DASK, LOCAL_WORKERS
+    from nessie.syntax.parse import parse, read_source
+    if not options.entry or len(options.arguments) != 1 or not options.arguments[0].startswith("@"):
+        raise UsageError("--stream calls a function on the rows of one file: -e ENTRY @rows.parquet")
+    if not options.output or not options.output.endswith(".parquet"):
+        raise UsageError("--stream writes a folder of tables: name it, -o out.parquet")
+    refuse_unless_by_rows(parse(read_source(options.operand)), options.entry.lower())
+    program = load(options.operand, threads=options.threads, memory=options.memory, depth=options.depth,
+                   seconds=options.time_limit, seed=options.seed or 0, unchecked=options.unchecked,
+                   float=int(options.float or 64), int=int(options.int or 64))  # type: ignore[arg-type]
+    workers = None
+    if options.target == DASK and options.cluster is None:
+        workers = options.workers or LOCAL_WORKERS
+    made = program[options.entry.lower()].map_partitions(options.arguments[0][1:], cluster=options.cluster,
+                                                         workers=workers, out=options.output)
+    say_aside(f"{len(made)} part{'s' * (len(made) != 1)} in {options.output}\n")
+    return 0
 
 
 def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:

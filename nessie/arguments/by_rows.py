@@ -1,0 +1,62 @@
+"""Whether a function does the same for each row of its argument, one by one: its outermost expression is an
+apply-to-each over the argument, which nothing else looks at.
+
+    function score(rows) = {sum({x * x : x in row}) : row in rows}      by rows
+    function share(rows) = {sum(row) / #rows : row in rows}             no: #rows looks at all of them
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from nessie.base.source import NessieError
+from nessie.syntax import nodes as syntax
+
+HINT = "a function that can is {... : row in rows}, where rows is its argument and nothing else looks at it"
+
+
+def refuse_unless_by_rows(program: syntax.Program, function: str) -> None:
+    """NessieError, with the place that stands against it."""
+    found = [form for form in program.forms if isinstance(form, syntax.FunctionDef) and form.body is not None
+             and form.name.lower() == function]
+    if not found:
+        raise NessieError(f"the program defines no function {function}")
+    definition = found[-1]
+    refused = f"{function} cannot be called on some rows after the others"
+
+    def refusal(at: Any, why: str) -> NessieError:
+        places = [] if at.span is None else [(at.span, why)]
+        return NessieError(refused, *places, hint=HINT)
+
+    each, parameter = definition.body, definition.parameter
+    if not isinstance(parameter, syntax.NamePattern):
+        raise refusal(parameter, "it has several arguments")
+    if not isinstance(each, syntax.Each):
+        raise refusal(each, "this needs all rows")
+    name = parameter.name.lower()
+    over = [g for g in each.generators if is_over(g, name)]
+    if len(over) != 1 or len(each.generators) > 1:
+        raise refusal(each, f"this does not go over {name}, row by row")
+    inside = [part for part in (each.body, each.filter) if part is not None]
+    for exp in [found for part in inside for found in names_in(part)]:
+        if exp.name.lower() == name:
+            raise refusal(exp, f"this looks at all of {name}")
+
+
+def is_over(generator: syntax.Generator, name: str) -> bool:
+    source = generator.source if generator.source is not None else generator.pattern
+    return isinstance(source, syntax.Name | syntax.NamePattern) and source.name.lower() == name
+
+
+def names_in(part: Any) -> Iterator[syntax.Name]:
+    """The names in a part of the program, at any depth."""
+    if isinstance(part, syntax.Name):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from names_in(item)
+    elif is_dataclass(part):
+        for one in fields(part):
+            if one.name != "span":
+                yield from names_in(getattr(part, one.name))
