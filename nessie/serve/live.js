@@ -67,6 +67,7 @@ class LivePage extends Page {
     Object.assign(this.known, { entry: "", data: "", size: "", cut: [], fuse: [] });
     [this.given.value, this.size.value] = ["", ""];
     this.data.file = `${name}.nesl`;
+    this.begins = true;                 // at its beginning, wherever the program before was looked at
     this.showWishes();
     this.editor.set(this.data.examples[name]);
   }
@@ -214,6 +215,7 @@ class LivePage extends Page {
     const focused = this.panes.map((name, place) =>
       (name === "source" ? null : this.renew(name, place, before.get(name), scrolled.get(name)))).find(Boolean);
     focused?.focus();
+    this.begins = false;
     this.modeChosen();
     if (this.first) {
       this.stage("graph").setMode?.(this.first.schedule ?? data.mode);
@@ -230,6 +232,7 @@ class LivePage extends Page {
     if (old instanceof GraphStage && this.data.schedules.length) {
       this.stages.set(name, old);
       old.renew(this.data, stageData);
+      if (this.begins) old.start();
       this.offerParts(old, old.partChoice, old.region);
       return null;
     }
@@ -242,7 +245,7 @@ class LivePage extends Page {
     const fresh = this.pane(name, place);
     const stage = this.stage(name);
     pane.replaceWith(fresh);
-    if (old.waits || stage instanceof GraphStage) stage.start();
+    if (old.waits || this.begins || stage instanceof GraphStage) stage.start();
     else if (scrolled) stage.body.scrollTop = scrolled;
     if (part && stage.parts().includes(part)) stage.only(part);
     return held && fresh.querySelector(held.matches("select") ? "select" : held.closest(".details") ? ".details" : "[tabindex='0']");

@@ -163,6 +163,19 @@ def test_data_and_entry(opened: Browser) -> None:
     opened.until(f"{TITLE} === 'shade'")
 
 
+def test_an_example_is_seen_from_its_beginning(opened: Browser) -> None:
+    fused = "document.querySelector('[data-stage=fused] pre')"
+    seen = f"{fused}.getBoundingClientRect().top <= [...{fused}.querySelectorAll('.mark')].find(e => " \
+           f"e.textContent.startsWith('kernel')).getBoundingClientRect().top"
+    opened.run(CHOOSE.format("quicksort", "change", EXAMPLE))
+    opened.until(f"{TITLE} === 'quicksort'")
+    opened.run(f"{fused}.scrollTop = 900")
+    opened.until(f"!({seen})")
+    opened.run(CHOOSE.format("norm2", "change", EXAMPLE))
+    opened.until(f"{TITLE} === 'norm2'")
+    opened.until(seen)
+
+
 def test_what_is_drawn_is_seen(opened: Browser) -> None:
     opened.run(CHOOSE.format("snowflake", "change", EXAMPLE))
     opened.until("document.querySelector('.answer img')?.complete && document.querySelector('.answer img').width > 100")
