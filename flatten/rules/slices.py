@@ -19,7 +19,7 @@ from nessie.flatten.ranges.proofs import holds
 from nessie.flatten.ranges.ranges import SIZE
 from nessie.flatten.rules.lengths import LengthAt, check, known_form
 from nessie.flatten.threads.thread import SUBSEQ, thread
-from nessie.flatten.translator import Translator, Values
+from nessie.flatten.translator import Translator, Values, with_data
 from nessie.flatten.values.contexts import Context
 from nessie.flatten.values.domains import HOST, At, Domain, expression, minus, op, plus
 from nessie.flatten.values.emitter import Emitter
@@ -49,6 +49,7 @@ def part(t: Translator, exp: mono.Exp, env: Values, domain: Domain) -> Value | N
     if domain is HOST or not is_slice(exp):
         return None
     emitter, conditions = t.emitter, list[Condition]()
+    exp, env = with_data(t, exp, env)
     while not (isinstance(exp, mono.Prim) and exp.name == "subseq"):
         match exp:
             case mono.Let(name, value, body):

@@ -225,6 +225,16 @@ def test_each_element_checks_slices_of_rows(slice: str) -> None:
     assert not all(isinstance(each, Failed) for each in found)
 
 
+@pytest.mark.parametrize("slice, expected", [
+    ("subseq([1,2], x, 2)", [[1, 2], [2], []]), ("let v = [1,2] in subseq(v, x, 2)", [[1, 2], [2], []]),
+    ("take([1,2,3], x)", [[], [1], [1, 2]]), ("drop(\"abc\", x)", ["abc", "bc", "c"]),
+    ("let v = [x,2] in subseq(v, x, 2)", [[0, 2], [2], []]), ("subseq([1,2], x, 2) ++ [9]", [[1, 2, 9], [2, 9], [9]])])
+@pytest.mark.parametrize("target", ["cpu", "reference", "cudasim"])
+def test_slices_of_what_is_written(slice: str, expected: list[object], target: str) -> None:
+    program = nessie.compile(f"function g(xs) = {{{slice} : x in xs}};")
+    assert program.g([0, 1, 2], target=target).to_list() == expected
+
+
 def test_slices_of_one_length_have_no_lengths_in_memory() -> None:
     program = Compiled("function main(m, n) : ([[int]], int) -> [[int]] = "
                        "{{sum(subseq(r, i, i + 3)) : i in [0:n]} : r in m};")

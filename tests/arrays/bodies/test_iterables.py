@@ -85,3 +85,17 @@ def test_sections_go_through_them_too() -> None:
             a = a * 10 + k
         return a
     assert grown([1, 2]).tolist() == [1210, 2210]
+
+
+LISTS = [lambda row: [x + 1 for x in row] + [7, 8][1:3],
+         lambda row: sorted(row) + [1],                         # noqa: RUF005      what users write
+         lambda row: [0] + list(row) * 2,
+         lambda row: ([1] * 2)[len(row):] + [9],                # noqa: RUF005
+         lambda row: sorted(row)[1:] + list(range(2)), lambda row: [1, 2][len(row):],
+         lambda row: [5, 6, 7][len(row) % 3:], lambda row: [x + 1 for x in row][1:] + [2] * len(row)]
+
+
+@pytest.mark.parametrize("function", LISTS)
+def test_parts_of_lists_are_lists(function: Any) -> None:
+    rows = [[3, 1, 2], [], [5]]
+    assert nessie.nest(rows).map(function).tolist() == [function(row) for row in rows]

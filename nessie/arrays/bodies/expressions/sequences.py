@@ -115,13 +115,27 @@ class Sequences(Iterations):
 
     def arithmetic(self, node: ast.expr, op: ast.operator, left: Made, right: Made) -> Made:
         if isinstance(node, ast.BinOp):
-            lists = is_list(left.kind, node.left), is_list(right.kind, node.right)
+            lists = self.is_list(left.kind, node.left), self.is_list(right.kind, node.right)
             if isinstance(op, ast.Add) and all(lists) and Rows in (type(left.kind), type(right.kind)):
                 v, w = [self.written(node, one) if isinstance(one.kind, Items) else one for one in (left, right)]
                 return self.one_behind_another(node, v, w)
             if isinstance(op, ast.Mult) and INT in (left.kind, right.kind) and any(lists):
                 return self.repeated_list(node, *((left, right) if lists[0] else (right, left)))
         return super().arithmetic(node, op, left, right)
+
+    def is_list(self, kind: Kind, node: ast.expr) -> bool:
+        """Is it a list or a tuple by what is written here? Rows and arrays from outside may be NumPy's, whose + and *
+        are of the elements."""
+        match node:
+            case ast.ListComp():
+                return True
+            case ast.BinOp(left, ast.Add() | ast.Mult(), right):
+                return isinstance(kind, Items | Rows) and (self.is_list(kind, left) or self.is_list(kind, right))
+            case ast.Subscript(of, ast.Slice()) if isinstance(kind, Rows):
+                return self.is_list(kind, of)
+            case ast.Call(ast.Name() as function):
+                return static(self.function, function) in (builtins.list, builtins.sorted)
+        return isinstance(kind, Items) or (isinstance(kind, Rows) and isinstance(node, ast.List | ast.Tuple))
 
     def one_behind_another(self, node: ast.expr, v: Made, w: Made) -> Made:
         kind = joined(v.kind, w.kind)
@@ -369,17 +383,6 @@ class Sequences(Iterations):
 def parts_of(indices: Sequence[ast.expr]) -> list[ast.expr]:
     """The indices of each dimension, of v[i, j] and of v[i][j]."""
     return [part for one in indices for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
-
-
-def is_list(kind: Kind, node: ast.expr) -> bool:
-    """Is it a list or a tuple by what is written here? Rows and arrays from outside may be NumPy's, whose + and * are
-    of the elements."""
-    match node:
-        case ast.ListComp():
-            return True
-        case ast.BinOp(left, ast.Add() | ast.Mult(), right):
-            return isinstance(kind, Items | Rows) and (is_list(kind, left) or is_list(kind, right))
-    return isinstance(kind, Items) or (isinstance(kind, Rows) and isinstance(node, ast.List | ast.Tuple))
 
 
 def shown_offset(offset: Sequence[int]) -> str:
