@@ -142,8 +142,8 @@ class Workers:
         cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
         if self.engine.shares == FILES:
-            path = self.in_file(np.ascontiguousarray(held))
-            return Spread(base, len(held), [Slab(*part, self.submit("read", tasks.file_part, path, 0, base, part))
+            path, offset = in_file_already(held) or (self.in_file(np.ascontiguousarray(held)), 0)
+            return Spread(base, len(held), [Slab(*part, self.submit("read", tasks.file_part, path, offset, base, part))
                                             for part in parts])
         return Spread(base, len(held), [Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(
             held[low:high]))) for low, high in parts])
@@ -240,6 +240,18 @@ class Workers:
                                            (borders.tell.name, borders.width, count), array, words, given=given))
         for first, found in self.gather(waiting):
             made[2 * first:2 * first + len(found)] = found
+
+
+def in_file_already(values: np.ndarray[Any, Any]) -> tuple[str, int] | None:
+    """The file that the values are a part of, as np.load(..., mmap_mode="r") has them, and the byte they begin at."""
+    owner: Any = values
+    while owner is not None and not isinstance(owner, np.memmap):
+        owner = getattr(owner, "base", None)
+    while owner is not None and isinstance(owner.base, np.memmap):
+        owner = owner.base
+    if owner is None or owner.filename is None or owner.mode != "r" or not values.flags.c_contiguous:
+        return None
+    return str(owner.filename), int(owner.offset + values.ctypes.data - owner.ctypes.data)
 
 
 def phase_of(function: str) -> str:

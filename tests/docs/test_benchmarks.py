@@ -37,6 +37,16 @@ def test_borders_split_and_whole() -> None:
     assert refused.returncode == 2 and "there is no stencil bxo" in refused.stderr
 
 
+def test_a_cluster_is_counted() -> None:
+    words = [sys.executable, str(BENCHMARKS / "cluster.py"), "--machines", "2", "--local", "0"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in ran.stdout.splitlines()[2:]}
+    assert rows["sum"][:3] == ["13", "1", "0"]          # the code, four slabs read, four summed, four sums fetched
+    assert rows["scan"][:2] == ["25", "3"]
+    assert rows["scatter"][-4:] == ["K1", "on", "one", "worker"]
+
+
 def test_workloads_agree_with_peers(tmp_path: Path) -> None:
     saved = tmp_path / "peers.json"
     names = ["matrix product", "tokens", "row sums, giant", "sort strings"]

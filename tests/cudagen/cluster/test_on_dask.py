@@ -163,6 +163,24 @@ def test_a_bad_index_is_told_as_on_the_cpu(program: nessie.Program) -> None:
     assert "150123" in told[0].replace(",", "")
 
 
+def test_a_mapped_file_is_read_by_workers(engine: OnDask, program: nessie.Program, monkeypatch: pytest.MonkeyPatch,
+                                          tmp_path: Any) -> None:
+    """Each reads its part, of the array and of a part of it; nothing is copied to another file."""
+    np.save(tmp_path / "xs.npy", XS)
+    mapped = np.load(tmp_path / "xs.npy", mmap_mode="r")
+    paths = list[str]()
+    submit = engine.submit
+
+    def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
+        paths.extend([arguments[0]] if name == "read" else [])
+        return submit(name, function, *arguments, given=given)
+
+    monkeypatch.setattr(engine, "submit", submitted)
+    assert bits(program.positive(mapped)) == on_cpu("positive")
+    assert bits(program.positive(mapped[50_000:])) == bits(nessie.compile(TEXT).positive(XS[50_000:]))
+    assert set(paths) == {str(tmp_path / "xs.npy")}
+
+
 def test_an_interrupt_ends_what_is_waited_for(engine: OnDask, program: nessie.Program,
                                               monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks are cancelled, and the next call is as ever."""
