@@ -22,11 +22,11 @@ from nessie.base.source import places as shown_places
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.choice.others import possible
+from nessie.lambda_cu.mappings.choice.others import NO_SEGMENTS, STRATEGIES, level_refused, possible
 from nessie.lambda_cu.mappings.combinators import Unmappable
 from nessie.lambda_cu.mappings.kernels import NO_TESTS, NoCase, extents_of, why_not, with_mapping
 from nessie.lambda_cu.mappings.levels import OWNERS
-from nessie.lambda_cu.mappings.owners import by_levels, by_owners, is_of_owners
+from nessie.lambda_cu.mappings.owners import by_levels, is_of_owners
 from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.lambda_cu.scope import map_runs, space_of, statements
 from nessie.schedule.cost.profiles import Profile
@@ -128,7 +128,8 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes
             refused.append((" in ".join([wish.first, *calls[:1]]), reason))
     if runs and len(refused) == len(runs):
         if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
-            raise impossible(wish, refused[0][1], places, nodes, instead_of(wish, kernels[runs[0].kernel]))
+            instead = instead_of(wish, [kernels[run.kernel] for run in runs])
+            raise impossible(wish, refused[0][1], places, nodes, instead)
         if wish.place is not None:
             if beyond_tests(wish):
                 tell(wishes, wish, impossible(wish, refused[0][1], places, nodes, ""))
@@ -158,25 +159,34 @@ def beyond_tests(wish: Wish) -> bool:
     return case_number(wish) > conditionals
 
 
-NO_SEGMENTS = "it has no segments"
 FOLD_ALL = "FoldAll"            # fits all sizes
 IF = re.compile(r"\bif\b", re.IGNORECASE)
 
 
 def refusal(kernel: ir.Kernel, mapping: maps.Mapping, wish: Wish) -> Unmappable | None:
     """The reason why the kernel cannot have the mapping, if there is one."""
-    if wish.kind == LEVEL and is_of_owners(mapping) and not by_owners(replace(kernel, by=mapping)):
-        return Unmappable(mapping, NO_SEGMENTS)
+    if wish.kind == LEVEL and isinstance(mapping, maps.Levels) and is_of_owners(mapping):
+        return level_refused(kernel, mapping)
     return why_not(replace(kernel, by=mapping))
 
 
-def instead_of(wish: Wish, kernel: ir.Kernel) -> str:
-    """What can walk the kernel instead."""
+def instead_of(wish: Wish, kernels: Sequence[ir.Kernel]) -> str:
+    """What can walk all of these kernels instead, or else one of them."""
     if wish.case:
         return ""
-    if found := possible(kernel):
-        return f"what can walk it: {', '.join(found)}"
-    return "no strategy and no level can walk it: it is walked as it is without a wish"
+    each = list(map(possible, kernels))
+    some = list(dict.fromkeys([name for found in each for name in found]))
+    every = [name for name in some if all([name in found for found in each])]
+    if not some:
+        return "no strategy and no level can walk it: it is walked as it is without a wish"
+    return f"what can walk {'it' if every else 'a part of it'}: {by_kind(every or some)}"
+
+
+def by_kind(walks: Sequence[str]) -> str:
+    """mappings Jing, FoldAll; levels warp, thread"""
+    kinds = {"mappings": [walk for walk in walks if walk in STRATEGIES],
+             "levels": [walk for walk in walks if walk not in STRATEGIES]}
+    return "; ".join([f"{kind} {', '.join(found)}" for kind, found in kinds.items() if found])
 
 
 def impossible(wish: Wish, reason: Unmappable, places: Places, nodes: Sequence[Node], hint: str) -> NessieError:

@@ -74,6 +74,7 @@ def test_values_are_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 BIG = "GridBlock(1, SplitLast(4096, Gen))"
+SEVEN = "GridBlock(1, FoldLast2(FoldLast2(FoldLast2(FoldLast2(FoldLast2(Permute([6, 5, 4, 3, 2, 1, 0], Gen)))))))"
 
 
 @pytest.mark.parametrize(("mapping", "says", "word"), [
@@ -331,6 +332,33 @@ def test_a_launch_that_is_too_large_tells_who_asked_for_it(
         written(tmp_path, text.replace(pragma, instead))
         assert main(words) == 0
     assert capsys.readouterr().out.startswith("[[[0], [1]")
+
+
+@pytest.mark.parametrize(("body", "argument", "walked"), [
+    ("{x + 1 : x in v}", "[1, 2]", "it: mappings Jing, JingExt, FoldAll, auto"),
+    ("{{x + y : y in v} : x in v}", "[1, 2]",
+     "it: mappings Jing, JingExt, FoldAll, auto; levels block, warp, sub8, sub4, thread"),
+    ("{sum(r) : r in v}", "[[1, 2], [3]]", "it: levels block, warp, sub8, sub4, thread"),
+    ("{sum({x + y : y in v}) : x in v}", "[1, 2]",
+     "a part of it: mappings Jing, JingExt, FoldAll, auto; levels block, warp, sub8, sub4, thread"),
+    ("sort(v)", "[2, 1]", ""),
+])
+def test_what_can_walk_it_instead_can(body: str, argument: str, walked: str, tmp_path: Path,
+                                      capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, f"function main(v) = let a = {body} in a;")
+    words = ["run", path, "-e", "main", argument, "--target", "cudasim"]
+    assert main(words) == 0
+    value = capsys.readouterr().out
+    assert main([*words, "--map", f"a={SEVEN}"]) == 1
+    hint = capsys.readouterr().err.splitlines()[-1]
+    assert hint == (f"hint: what can walk {walked}" if walked else
+                    "hint: no strategy and no level can walk it: it is walked as it is without a wish")
+    for kind in filter(None, walked.partition(": ")[2].split("; ")):
+        option, _, names = kind.partition(" ")
+        for name in names.split(", "):
+            assert main([*words, f"--{option.removesuffix('s').replace('mapping', 'map')}", f"a={name}"]) == 0
+            told = capsys.readouterr()
+            assert told.out == value and ("leaves out" in told.err) <= walked.startswith("a part")
 
 
 def test_a_hull_that_is_too_large_has_no_strategy_instead(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """What else could walk a kernel that has a mapping: at what cost, or why not.
 
-    cost_text(own(kernel, {}))          about 14.5 us for 256 * 256 * 256 elements: 8.0 sectors a warp, ...
-    impossible(kernel)                  [("block, warp, sub8, sub4, thread", "it has no segments")]
+    own(kernel, {})         ("for 256 * 256 * 256 elements it takes about 14.5 us: 8.0 sectors a warp, ...", others)
+    impossible(kernel)      [("block, warp, sub8, sub4, thread", "it has no segments")]
 """
 from __future__ import annotations
 
@@ -33,8 +33,14 @@ BARRIER = 40                    # of one of a block
 
 def possible(kernel: ir.Kernel) -> list[str]:
     """The strategies and levels that can walk the kernel."""
-    taken = [name for names, _ in impossible(kernel) for name in names.split(", ")]
-    return [name for name in (*STRATEGIES, *OWNERS) if name not in taken]
+    return [name for name in STRATEGIES if why_not(replace(kernel, by=maps.Strategy(name))) is None] + [
+        level for level in OWNERS if level_refused(kernel, by_owner(level)) is None]
+
+
+def level_refused(kernel: ir.Kernel, level: maps.Levels) -> Unmappable | None:
+    """Why nobody owns the kernel's segments at this level, if nobody does."""
+    by = replace(kernel, by=level)
+    return why_not(by) if by_owners(by) else Unmappable(level, NO_SEGMENTS)
 
 
 def impossible(kernel: ir.Kernel) -> list[tuple[str, str]]:
@@ -44,10 +50,7 @@ def impossible(kernel: ir.Kernel) -> list[tuple[str, str]]:
         if (reason := why_not(replace(kernel, by=maps.Strategy(name)))) is not None:
             found.setdefault(reason.message, []).append(name)
     for level in OWNERS:
-        by = replace(kernel, by=by_owner(level))
-        if not by_owners(by):
-            found.setdefault(NO_SEGMENTS, []).append(level)
-        elif (reason := why_not(by)) is not None:
+        if (reason := level_refused(kernel, by_owner(level))) is not None:
             found.setdefault(reason.message, []).append(level)
     return [(", ".join(names), reason) for reason, names in found.items()]
 
