@@ -129,7 +129,12 @@ class Function:
         with as_nessie_errors():
             with STEADY:
                 from nessie.api import views
-            return views.tuned(views.Asked(self._program, self.__name__, (), None, target, self._asked), calls)
+            tuner = views.tuner(views.Asked(self._program, self.__name__, (), None, target, self._asked), calls)
+        for call in calls:      # a generator's mistakes are its own
+            with as_nessie_errors():
+                tuner.measure(call)
+        with as_nessie_errors():
+            return tuner.found()
 
     def stages(self, *arguments: Any, type: str | None = None, target: str | None = None) -> Stages:
         """The program after each stage of the compiler, from its types to its code."""

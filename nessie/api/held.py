@@ -28,7 +28,7 @@ def held(before: Session, function: str, given: Sequence[Any], taken: Callable[[
     """What is `given`, which the function takes as `taken` says."""
     entry = before.environment.lookup(function)
     if entry and entry.defaults and len(given) < entry.arity and not (given and isinstance(given[-1], tuple)):
-        raise NessieError(f"kernels are of all {entry.arity} parameters of {function}, and there are "
+        raise NessieError(f"views and times of {function} need all {entry.arity} parameters, and there are "
                           f"arguments for {len(given)}",
                           hint=f"give {', '.join(name for name, _ in entry.defaults)}, too, which calls may leave out")
     found = taken()

@@ -76,7 +76,7 @@ class Options:
         found = self.tuning.read() if isinstance(self.tuning, Thresholds) else read(
             os.fspath(self.tuning) if isinstance(self.tuning, os.PathLike) else a_text(self.tuning, "tuning"))
         for doubt in found.doubts(machine(), name_of(program) if program.endswith(".nesl") else None):
-            warnings.warn(doubt, stacklevel=2)
+            warnings.warn(doubt, stacklevel=4)       # where the user loads
         return found
 
     def plain(self) -> Options:

@@ -1,13 +1,13 @@
 """Versions of a function, from Python: which there are and which a call takes; where each should run, by times.
 
     versions(...)["pick.it"].took           {"pulled": 1}
-    tuned(...).text                         a tuning file
+    Tuner(...).found().text                 a tuning file, once calls have been measured
 """
 from __future__ import annotations
 
 import html
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -89,33 +89,54 @@ def versions(job: pipeline.Job, program: mono.Program, function: str, call: tupl
     return run_deep(work)
 
 
-def tuned(calls: Calls, function: str, given: Iterable[Held], target: Target, program: str) -> Thresholds:
-    """The best thresholds for these calls of the function. `program`: the name of its file."""
-    if refusal := refused(target.name):
-        raise NessieError(refusal)
-    samples: list[Sample] = []
-    activity = calls.session.job.activity
-    for number, held in enumerate(given, 1):
+@dataclass
+class Tuner:
+    """Measures calls of the function, one after another, and finds the best thresholds for them. `program`: the name of
+    its file; `held`: holds the arguments of a call."""
+    calls: Calls
+    function: str
+    target: Target
+    program: str
+    held: Callable[[tuple[Any, ...]], Held]
+    samples: list[Sample] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if refusal := refused(self.target.name):
+            raise NessieError(refusal)
+
+    def measure(self, call: Any) -> None:
+        """Run all versions for one call, a tuple of arguments."""
+        held, activity = self.held(arguments_of(self.function, call)), self.calls.session.job.activity
         with progress_of_call(activity) as meanwhile:
-            def work(held: Held = held, number: int = number) -> Sample:
+            def work() -> Sample:
                 with COMPILING:
-                    prepared = held.prepared(function)
-                    job = replace(calls.session.job, versions=True)
-                    built = target.compiled_for(job, prepared.program, prepared.arguments)
+                    prepared = held.prepared(self.function)
+                    job = replace(self.calls.session.job, versions=True)
+                    built = self.target.compiled_for(job, prepared.program, prepared.arguments)
                 assert not isinstance(built, ir.Program)
-                activity.begin(f"tuning: call {number}")
-                return times(target, built, prepared.arguments)
-            samples.append(run_deep(work, meanwhile=meanwhile))
-    if not samples:
-        raise NessieError(f"there is no call of {function} to measure", hint=hint_of(function))
-    found = Tuning(machine(), name_of(program), function, tuple(fitted(samples)))
-    if not found.choices:
-        raise NessieError(f"{function} has no versions: there is nothing to tune",
-                          hint=f"program.{function}.versions(...) shows what a run chooses from")
-    if len(samples) == 1:
-        warnings.warn(f"thresholds need calls of several sizes, and here is one of {function}", stacklevel=3)
-    return Thresholds(show(found), tuple([
-        {name: dict(measured.seconds) for name, measured in sample.choices.items()} for sample in samples]))
+                activity.begin(f"tuning: call {len(self.samples) + 1}")
+                return times(self.target, built, prepared.arguments)
+            self.samples.append(run_deep(work, meanwhile=meanwhile))
+
+    def found(self) -> Thresholds:
+        """The best thresholds for these calls. One call is few, as a warning tells."""
+        function = self.function
+        if not self.samples:
+            raise NessieError(f"there is no call of {function} to measure", hint=hint_of(function))
+        found = Tuning(machine(), name_of(self.program), function, tuple(fitted(self.samples)))
+        if not found.choices:
+            raise NessieError(f"{function} has no versions: there is nothing to tune",
+                              hint=f"program.{function}.versions(...) shows what a run chooses from")
+        if len(self.samples) == 1:
+            warnings.warn(f"thresholds need calls of several sizes, and here is one of {function}", stacklevel=3)
+        return Thresholds(show(found), tuple([
+            {name: dict(measured.seconds) for name, measured in sample.choices.items()} for sample in self.samples]))
+
+
+def require_calls(function: str, calls: Any) -> None:
+    if not isinstance(calls, Iterable):
+        raise NessieError(f"calls are in a list or come from a generator, and this is {a(type(calls).__name__)}",
+                          hint=hint_of(function))
 
 
 def arguments_of(function: str, call: Any) -> tuple[Any, ...]:

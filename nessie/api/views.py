@@ -3,7 +3,7 @@ what the commands explain, graph, compile and inspect of the command line show."
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,6 @@ from nessie.api.calls import COMPILING
 from nessie.api.errors import as_nessie_errors
 from nessie.api.held import Held, held
 from nessie.api.options import check_target
-from nessie.api.thresholds import Thresholds
 from nessie.base.source import NessieError
 from nessie.base.system.deep import run_deep
 from nessie.base.system.writing import write
@@ -26,7 +25,7 @@ from nessie.typing.signatures import concrete_type
 
 if TYPE_CHECKING:
     from nessie.api.program import Program
-    from nessie.api.tuning import Versions
+    from nessie.api.tuning import Tuner, Versions
     from nessie.pictures.drawing import Window
 
 T = TypeVar("T")
@@ -243,12 +242,13 @@ def versions(asked: Asked) -> Versions:
     return tuning.versions(subject.job, subject.program, asked.function, call)
 
 
-def tuned(asked: Asked, calls: Iterable[Sequence[Any]]) -> Thresholds:
+def tuner(asked: Asked, calls: Any) -> Tuner:
     from nessie.api import tuning
     program = asked.program
+    tuning.require_calls(asked.function, calls)
     target = program._calls.target(check_target(asked.target or program._options.target))
-    given = (held_by(replace(asked, given=tuning.arguments_of(asked.function, call))) for call in calls)
-    return tuning.tuned(program._calls, asked.function, given, target, program._source.name)
+    return tuning.Tuner(program._calls, asked.function, target, program._source.name,
+                        lambda given: held_by(replace(asked, given=given)))
 
 
 def stages(asked: Asked) -> Stages:

@@ -200,7 +200,7 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     (lambda p: p.pick([1], j=0), r"pick has no parameter j\n --> p.nesl:7:1.*hint: it has xs, i"),
     (lambda p: p.pick(i=0), r"pick is not given xs\n --> p.nesl:7:1"),
     (lambda p: p.scaled([1], pus=0), r"scaled has no parameter pus.*hint: did you mean plus\?"),
-    (lambda p: p.scaled.explain([1]), "kernels are of all 3 parameters.* arguments for 1\nhint: give by, plus"),
+    (lambda p: p.scaled.explain([1]), "need all 3 parameters.* arguments for 1\nhint: give by, plus"),
     (lambda p: p.scaled([1], v=0), "v of scaled is given twice.*hint: it is argument 1"),
     (lambda p: p.scaled([1], 2, by=3), "by of scaled is given twice.*hint: it is argument 2"),
     (lambda p: p.scaled(by=3), "scaled is not given v"),

@@ -100,19 +100,35 @@ def test_tune_says_what_is_wrong() -> None:
     program = nessie.compile(f"{PICK}\nfunction twice(v) : [int] -> [int] = {{2 * x : x in v}};"
                              "\nfunction more(v, k := 1) = {k * x : x in v};")
     for calls, message in (([np.arange(3)], "a call is a tuple of arguments, not a"), ([], "there is no call of pick"),
-                           ([(np.arange(3.0),)], "pick takes"), ([([1.0], [7])], "out of bounds")):
+                           ([(np.arange(3.0),)], "pick takes"), ([([1.0], [7])], "out of bounds"),
+                           (3, "calls are in a list or come from a generator, and this is an int")):
         with pytest.raises(nessie.NessieError, match=message):
             program.pick.tune(calls)
     with pytest.raises(nessie.NessieError, match=r"twice has no versions[\s\S]*program.twice.versions"):
         program.twice.tune([([1],)])
-    with pytest.raises(nessie.NessieError, match="all 2 parameters of more"):
+    with pytest.raises(nessie.NessieError, match="times of more need all 2 parameters"):
         program.more.tune([([1],)])
     with pytest.raises(nessie.NessieError, match="the times of cudasim mean nothing: tune on cpu or cuda"):
         program.pick.tune([FEW], target="cudasim")
-    with pytest.warns(UserWarning, match="several sizes, and here is one of pick"):
+    with pytest.warns(UserWarning, match="several sizes, and here is one of pick") as told:
         program.pick.tune([FEW])
+    assert [one.filename for one in told] == [__file__]
     with pytest.raises(nessie.NessieError, match=r"x\.tuning"):
         nessie.compile(PICK, tuning=Path("x.tuning"))
     with pytest.raises(nessie.NessieError, match=r"there is no choice pick.at[\s\S]*tuning:3:8"):
         nessie.compile(PICK, tuning=nessie.Thresholds(
             f'machine "{machine()}"\nprogram "p" pick\nchoice pick.at {{\n  items\n}}\n')).pick(*FEW)
+
+
+def test_mistakes_of_a_generator_of_calls_are_its_own() -> None:
+    def calls() -> Iterator[tuple[Any, Any]]:
+        yield FEW
+        raise ValueError("no more data")
+    with pytest.raises(ValueError, match="no more data"):
+        nessie.compile(PICK).pick.tune(calls())
+
+
+def test_doubts_about_thresholds_point_where_the_program_is_compiled() -> None:
+    with pytest.warns(UserWarning, match="another machine") as told:
+        nessie.compile(PICK, tuning=nessie.Thresholds('machine "another"\nprogram "p" pick\n'))
+    assert [one.filename for one in told] == [__file__]
