@@ -11,4 +11,5 @@
     workers     what lies on workers, and how it is asked for
     phases      a kernel's launch
     device      the device that the host level sees
+    explaining  what it has done, in words
 """

@@ -43,12 +43,12 @@ class Cluster(ErrorWords):
     costs = Cpu.costs
 
     def __init__(self, built: CpuProgram, engine: Engine, here: int | None = None, few: int | None = None,
-                 width: int | None = None, quick: bool = False) -> None:
+                 width: int | None = None, quick: bool = False, told: ToldOfCluster | None = None) -> None:
         self.here, few = HERE if here is None else here, FEW if few is None else few
         self.cpu = Cpu(built)
         self.stats = self.cpu.stats
         self.made = cluster_program(built, width, quick)
-        self.workers = Workers(engine, self.made, self.cpu, few)
+        self.workers = Workers(engine, self.made, self.cpu, few, told)
         self.interrupt_word = self.cpu.interrupt_word
 
     @property

@@ -25,7 +25,7 @@ from nessie.cudagen.cluster.ranges import Ints, Range
 from nessie.cudagen.cluster.reach import Facts, Known, Reached, lanes_of, places_of, reach
 from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
 from nessie.cudagen.cluster.tasks import ERRORS, Given, Job, Made, Told
-from nessie.cudagen.cluster.workers import Held, Workers
+from nessie.cudagen.cluster.workers import BORDERED, BROAD, LOCAL, ON_ONE, Held, Workers
 from nessie.cudagen.cpu.device import CpuLauncher, PreparedPhase
 from nessie.cudagen.host.device import FAILURE, Array
 from nessie.cudagen.host.launching import UNPACKERS
@@ -139,6 +139,10 @@ class Launch:
         broad = {name: self.put_together(name, ranges) for name, ranges in parts.reads.items()
                  if isinstance(held := self.held.get(name), Spread) and name not in parts.writes
                  and is_broad(ranges, held)}
+        for name, ranges in parts.reads.items():
+            if isinstance(held := self.held.get(name), Spread):
+                how, size = lies(ranges, held, name in broad, self.workers.engine.workers())
+                self.workers.told.reads(self.name, name, how, size)
         running = []
         for number, (first, last) in enumerate(zip(parts.cuts[:-1], parts.cuts[1:], strict=True)):
             given: list[Any] = [self.workers.code]
@@ -407,6 +411,18 @@ def part_of(ranges: Range | None, task: int) -> tuple[int, int]:
 def hull(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
     there = [part for part in (a, b) if part[0] < part[1]]
     return (min(low for low, _ in there), max(high for _, high in there)) if there else (0, 0)
+
+
+def lies(ranges: Range, held: Spread, broad: bool, workers: int) -> tuple[str, int]:
+    """How an array lies for the tasks that read these ranges of it, and the bytes that move because of that."""
+    if broad:
+        return BROAD, held.bytes * workers
+    if len(ranges.low) == 1:
+        return ON_ONE, held.bytes
+    there = ranges.low <= ranges.high
+    low, high = ranges.low[there], ranges.high[there]
+    twice = int(np.maximum(0, high[:-1] - low[1:] + 1).sum()) * DTYPES[held.base].itemsize
+    return (BORDERED, twice) if twice else (LOCAL, 0)
 
 
 def is_broad(ranges: Range, held: Spread) -> bool:

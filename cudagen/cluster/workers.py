@@ -34,6 +34,7 @@ from nessie.cudagen.host.device import NO_FAILURE, Array
 from nessie.cudagen.host.memory import view
 from nessie.cudagen.loops import nodes as loops
 
+LOCAL, BORDERED, BROAD, ON_ONE = "in parts", "in parts that overlap", "to all workers", "to one worker"
 EACH = 2                        # tasks for each thread of a cluster
 SLAB = 1 << 22                  # elements of a task, at most, ...
 MOST_EACH = 64                  # ... but so many tasks a thread are enough
@@ -45,13 +46,19 @@ Held = np.ndarray[Any, Any] | Spread
 @dataclass
 class ToldOfCluster:
     """What happened, for who asks: tasks by the names of what they do, kernels on one worker, arrays that all workers
-    got with their bytes, bytes that came to the driver, and how often it waited."""
+    got with their bytes, bytes that came to the driver, and how often it waited; how arrays lie for a kernel's tasks
+    (LOCAL, BORDERED, BROAD, ON_ONE), and the bytes that move for it."""
     tasks: Counter[str] = field(default_factory=Counter)
     on_one: Counter[tuple[str, str]] = field(default_factory=Counter)
     broad: Counter[tuple[str, str]] = field(default_factory=Counter)
     here: Counter[str] = field(default_factory=Counter)
     came: int = 0
     waits: int = 0
+    lies: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+
+    def reads(self, kernel: str, array: str, how: str, size: int) -> None:
+        """An array of a launch goes to its tasks so, which moves so many bytes."""
+        self.lies[kernel, array] = how, self.lies.get((kernel, array), ("", 0))[1] + size
 
     def alone(self, kernel: str, function: str) -> None:
         self.on_one[kernel, function] += 1
@@ -66,10 +73,11 @@ class Workers:
     waited for."""
     folder: TemporaryDirectory[str] | None
 
-    def __init__(self, engine: Engine, made: ClusterProgram, cpu: Cpu, few: int) -> None:
+    def __init__(self, engine: Engine, made: ClusterProgram, cpu: Cpu, few: int, told: ToldOfCluster | None = None
+                 ) -> None:
         self.engine, self.made, self.cpu, self.few = engine, made, cpu, few
         self.functions = load(made.code.code, made.code.names)
-        self.told = ToldOfCluster()
+        self.told = told or ToldOfCluster()
         self.code = self.submit("code", tasks.same, made.code)
         self.progress = ""
         self.files, self.folder = count(), None

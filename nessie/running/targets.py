@@ -38,6 +38,7 @@ from nessie.running.world import World
 if TYPE_CHECKING:
     from nessie.cudagen.cluster.device import Cluster
     from nessie.cudagen.cluster.engine import Engine
+    from nessie.cudagen.cluster.workers import ToldOfCluster
     from nessie.cudagen.cpu.assemble import CpuProgram
     from nessie.cudagen.cpu.device import Cpu
     from nessie.cudagen.cuda.device import Gpu
@@ -122,6 +123,7 @@ class Target:
     tuning: Tuning | None = None        # thresholds of versions; None: those that ship
     where: Where = field(default_factory=Where)
     engine: Engine | None = None        # of the target dask, once it is needed
+    told: ToldOfCluster | None = None   # of what it has done, if somebody asks
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -217,7 +219,7 @@ class Target:
         assert isinstance(built, CpuProgram)
         if self.name == DASK:
             from nessie.cudagen.cluster.device import Cluster
-            return Cluster(built, self.engine_of_cluster())
+            return Cluster(built, self.engine_of_cluster(), told=self.told)
         device = Cpu(built, self.threads)
         device.stats.detailed = detailed
         if detailed:

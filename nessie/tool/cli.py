@@ -354,8 +354,28 @@ def tell_profiles(session: Profiler, options: argparse.Namespace) -> None:
         write_result(options, "".join(fresh))
 
 
+def explain_cluster(options: argparse.Namespace) -> int:
+    """How the arrays of a call lie on the workers of a cluster. The call is done in this process, in their tasks."""
+    from nessie.cudagen.cluster.engine import InProcess
+    from nessie.cudagen.cluster.explaining import explained
+    from nessie.cudagen.cluster.workers import ToldOfCluster
+    from nessie.running.targets import LOCAL_WORKERS
+    from nessie.syntax.parse import parse, read_source
+    if not options.entry or not options.arguments:
+        raise UsageError("of the target dask, a call is explained: -e ENTRY ARG")
+    session = new_session(options)
+    target = session.target
+    target.engine, target.told = InProcess(options.workers or LOCAL_WORKERS), ToldOfCluster()
+    define(session, parse(read_source(needed(options, "FILE"))))
+    value_of_entry(session, options)
+    write_result(options, explained(target.told))
+    return ended(session, 0)
+
+
 def view(options: argparse.Namespace) -> int:
     """Show a function of FILE in one of the ways of nessie.inspect.views; on ARGs, if there are any."""
+    if options.command == "explain" and options.target == "dask":
+        return explain_cluster(options)
     from nessie.syntax.parse import parse
     shown, call = VIEWS[options.command], None
     page = "html" in shown.endings.values()

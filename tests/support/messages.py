@@ -124,6 +124,8 @@ HOLDS_NOT = "another message tells it: this one is for what comes without a plac
 COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
 WORKERS = "is told where there are workers (tests/cudagen/cluster/test_on_dask.py)"
 NO_EXAMPLES = {
+    "nessie/api/partitions.py": "is told to Python programs (tests/api/test_parts_of_files.py)",
+    "workers are started on this machine, and cluster names those that there are": WORKERS,
     "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
     "nessie/serve/live.py": "the live page says it (tests/serve)",
     "cannot serve at port \0: \0": "depends on what else this computer serves",

@@ -20,6 +20,7 @@ from random_programs import RandomProgram, programs, sharing_programs
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
+from nessie.cudagen.cluster.explaining import explained
 from nessie.cudagen.host import host
 
 WIDTH = 8
@@ -93,6 +94,22 @@ def test_small_launches_stay_on_the_driver(here: int, sent: bool) -> None:
     results(program, cluster, (FLOATS,))
     assert bool(cluster.told.here) != sent
     assert bool(cluster.told.tasks["K1_sweep"]) == sent
+
+
+def test_it_is_explained_how_arrays_lie() -> None:
+    """Two vectors in parts, of which one overlaps by an element at each of five borders; places are any."""
+    program = Compiled("""function main(xs, is) =
+      ({0.5 * x + y : x in take(xs, #xs - 1); y in drop(xs, 1)}, {0.5 * x : x in xs} -> is);""")
+    _, cluster = devices(program)
+    results(program, cluster, (FLOATS, PLACES))
+    *lines, end = explained(cluster.told).splitlines()
+    assert sorted(line.split("  ", 1)[1].split()[1:] for line in lines) == [
+        ["in", "parts"], ["in", "parts", "that", "overlap", "40", "bytes"], ["to", "all", "workers", "7,200", "bytes"]]
+    assert end == (f"{cluster.told.tasks.total()} tasks; the driver waits {cluster.told.waits} times, and gets "
+                   f"{cluster.told.came:,} bytes")
+    small = Cluster(cpu_code(program.executable("ilp")), InProcess(3), 1 << 20)
+    results(program, small, (FLOATS, PLACES))
+    assert "on the driver" in explained(small.told)
 
 
 def test_the_least_failure_is_told() -> None:
