@@ -130,7 +130,7 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     ("function go(rows) = {a + b : a in rows; b in rows};", "this does not go over rows, row by row"),
     ("function go(rows) = {a : a in [0:3]};", "this does not go over rows, row by row"),
     ("function go(rows, n) = {n : row in rows};", "it has several arguments"),
-    ("function other(rows) = rows;", "the program defines no function go")])
+    ("function other(rows) = rows;", "")])
 def test_which_functions_go_row_by_row(text: str, place: str) -> None:
     program = parse(Source("test.nesl", text))
     if place:
