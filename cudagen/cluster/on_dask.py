@@ -112,11 +112,11 @@ class Nothing:
         """It goes on."""
 
 
-def started(workers: int, dashboard: bool = False) -> OnDask:
+def started(workers: int) -> OnDask:
     """An engine of so many workers on this machine, each a process of one thread with a share of its memory."""
     cluster_class, client_class = of_distributed("LocalCluster"), of_distributed("Client")
     cluster = cluster_class(n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-                            dashboard_address="127.0.0.1:0" if dashboard else None,
+                            dashboard_address="127.0.0.1:0",
                             silence_logs=logging.CRITICAL)
     return OnDask(client_class(cluster, set_as_default=False), cluster)
 

@@ -231,10 +231,8 @@ class Target:
         if self.engine is None:
             from nessie.cudagen.cluster.on_dask import connected, started
             where = self.where
-            if where.cluster is not None:
-                engine = connected(where.cluster)
-            else:
-                engine = started(where.workers or LOCAL_WORKERS, where.dashboard is not None)
+            named = where.cluster is not None
+            engine = connected(where.cluster) if named else started(where.workers or LOCAL_WORKERS)
             atexit.register(engine.close)
             if where.dashboard is not None:
                 where.dashboard(f"Dask's dashboard: {engine.dashboard}")
