@@ -173,14 +173,29 @@ def test_explanations_tell_of_versions(tmp_path: Path, capsys: pytest.CaptureFix
                                     {"version": "pulled", "of": "few", "value": 10000}]
 
 
-def test_conditions_name_rows_and_statistics_as_users_do() -> None:
-    fused = compiled("function main(rows) : [[float]] -> [float] = let ys = {sum(r) : r in rows} in ys;", "fuse",
-                     target="cudasim", versions=True)
+@pytest.mark.parametrize("given, body, size, longest", [
+    ("[[float]]", "{sum(r) : r in rows}", "#rows", "longest(rows)"),
+    ("[uniform [float]]", "{sum(r) : r in rows}", "#rows", "longest(rows)"),
+    ("[[[float]]]", "{{sum(r) : r in some} : some in rows}", "#flatten(rows)", "longest(flatten(rows))"),
+    ("[([float], int)]", "{sum(r) : r, i in rows}", "#rows", "longest(rows)"),
+])
+def test_conditions_name_rows_and_statistics_as_users_do(given: str, body: str, size: str, longest: str) -> None:
+    result = "[[float]]" if "some" in body else "[float]"
+    fused = compiled(f"function main(rows) : {given} -> {result} = let ys = {body} in ys;", "fuse", target="cudasim",
+                     versions=True)
     (found,) = explained_choices(fused)
-    assert found.name == "main.ys" and found.versions == (
-        ("sub8", "#rows >= 4096 and longest(rows) <= 64"), ("warp", "#rows >= 2048 and longest(rows) <= 512"),
-        ("block", "#rows >= 512 and longest(rows) <= 4096"), ("items", ""))
+    assert found.versions == (
+        ("sub8", f"{size} >= 4096 and {longest} <= 64"), ("warp", f"{size} >= 2048 and {longest} <= 512"),
+        ("block", f"{size} >= 512 and {longest} <= 4096"), ("items", ""))
     assert found.thresholds[:2] == (("sub8", "n", 4096), ("sub8", "longest", 64))
+
+
+def test_conditions_in_other_functions_name_what_their_parameters_tell() -> None:
+    text = """function sums(rows, depth) : ([[float]], int) -> [float] =
+  if depth == 0 then [] float else let ys = {sum(r) : r in rows} in ys ++ sums(rows, depth - 1);
+function main(v, n) : ([[float]], int) -> [float] = {y + 1.0 : y in sums(v, n)};"""
+    (found,) = explained_choices(compiled(text, "fuse", target="cudasim", versions=True))
+    assert found.name == "sums.ys" and found.versions[0] == ("sub8", "#rows >= 4096 and longest(rows) <= 64")
 
 
 @pytest.mark.parametrize("options", [{}, {"target": "cudasim", "versions": True}])
