@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from types import MappingProxyType
 
+from nessie.base.ints import MAX_INT
 from nessie.base.source import InternalError, NessieError, Source, Span
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
@@ -46,7 +48,7 @@ def explained(mapping: str, space: str, sizes: Mapping[str, int]) -> str:
                           (Span(text, 0, len(mapping)), ""))
     try:
         chosen = asked == AUTO and not any([axis.depends for axis in of])
-        tried = of_rows(of, example_sizes(of, sizes, assumed(len(of)))) if chosen else []
+        tried = of_rows(of, countable(of, example_sizes(of, sizes, usual_length(of, sizes)))) if chosen else []
         top = tried[0].mapping if tried else mapping_of(asked, of) if isinstance(asked, maps.Strategy) else asked
         if top is None:
             return "The mapping none is the walk by items: there is nothing to show.\n"
@@ -74,6 +76,21 @@ def example_sizes(space: Space, sizes: Mapping[str, int], usual: int = USUAL) ->
         for name in sorted(names_of(exp)):
             found.setdefault(name, sizes.get(name, length))
     return found
+
+
+def usual_length(space: Space, sizes: Mapping[str, int]) -> int:
+    """How long the axes are whose sizes nobody gives, so that there are as many indices as assumed."""
+    given = [value(axis.high, sizes) for axis in space if names_of(axis.high) <= sizes.keys()]
+    return assumed(len(space) - len(given), prod([max(length, 1) for length in given]))
+
+
+def countable(space: Space, sizes: dict[str, int]) -> dict[str, int]:
+    """Return the sizes. Raise NessieError where they make more indices than an int has values."""
+    if prod([max(value(axis.high, sizes), 1) for axis in space]) > MAX_INT:
+        known = ", ".join([f"{name} = {size:,}" for name, size in sizes.items()])
+        raise NessieError(f"the space has more than {MAX_INT:,} indices",
+                          hint=f"it is tried for {known}: --size says others")
+    return sizes
 
 
 def names_of(exp: ir.Exp) -> set[str]:

@@ -10,6 +10,7 @@ from built import counting_device
 from kernel_runs import program_of
 from test_gpu import launch
 
+from nessie.base.source import NessieError
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import nodes as maps
@@ -114,6 +115,26 @@ def test_spaces_with_bounds_and_steps(text: str) -> None:
     for name, mapping in candidates(len(space), stepped=True):
         assert mistake(mapped(mapping, space), space, {"n": 40, "l": 3}) == "", name
     assert "mapping\n  GridBlock(1, SplitLast(256, " in explained("auto", text, {})
+
+
+@pytest.mark.parametrize(("space", "given", "all_sizes"), [
+    ("iv < [n, m]", {"n": 64}, {"n": 64, "m": 2 ** 18}), ("iv < [64, n, m]", {}, {"n": 512, "m": 512}),
+    ("iv < [n, m]", {}, {"n": 4096, "m": 4096})])
+def test_sizes_that_nobody_gives_make_the_usual_number_of_elements(
+        space: str, given: dict[str, int], all_sizes: dict[str, int]) -> None:
+    assert candidates_shown(space, given) == candidates_shown(space, all_sizes)
+    assert candidates_shown(space, given) != candidates_shown(space, dict.fromkeys(all_sizes, 5))
+
+
+def candidates_shown(space: str, sizes: dict[str, int]) -> str:
+    return explained("auto", space, sizes).split("candidates\n")[1].split("space\n")[0]
+
+
+@pytest.mark.parametrize(("space", "sizes"), [
+    ("iv < [n, m, k]", {"n": 10 ** 9, "m": 10 ** 10}), ("iv < [n * n * n]", {})])
+def test_spaces_with_too_many_indices_are_told(space: str, sizes: dict[str, int]) -> None:
+    with pytest.raises(NessieError, match=r"the space has more than [\d,]+ indices[\s\S]*it is tried for n = [\d,]+"):
+        explained("auto", space, sizes)
 
 
 def test_empty_spaces_cost_nothing() -> None:
