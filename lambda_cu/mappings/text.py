@@ -19,7 +19,7 @@ from nessie.base.text.nearest import nearest
 from nessie.base.text.places import Places
 from nessie.base.text.tokens import Token, Tokens
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.levels import LEVELS
+from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS
 
 T = TypeVar("T")
 
@@ -113,6 +113,9 @@ def walk(tokens: Tokens) -> maps.Walk:
         return closed(tokens, start, maps.Levels(levels, inner(tokens)))
     if start.text in (*NAMED, "Gen"):
         tokens.fail(f"{start.text} says what space threads have, not what walks it: GridBlock or Levels is outermost")
+    if start.text in (*OWNERS, ITEMS):
+        asked = start.text
+        tokens.fail(f"{asked} is a level, no mapping: --level NAME={asked}, or % level NAME by {asked} %")
     unknown(tokens, "a mapping", (*maps.STRATEGIES, *TOPS))
 
 

@@ -11,7 +11,7 @@ from nessie.base.text.nearest import nearest
 from nessie.base.text.places import Places
 from nessie.lambda_cu.mappings.broken import broken
 from nessie.lambda_cu.mappings.levels import ITEMS, LEVELS, OWNERS
-from nessie.lambda_cu.mappings.nodes import REST, Cases, Mapping
+from nessie.lambda_cu.mappings.nodes import REST, STRATEGIES, Cases, Mapping
 from nessie.lambda_cu.mappings.owners import by_levels
 from nessie.lambda_cu.mappings.text import inside, parse_part
 from nessie.schedule.wishes.wishes import LEVEL, MAP, Wish
@@ -53,15 +53,24 @@ def mistake_in_levels(text: Span) -> NessieError | None:
         if (level := word[0].strip().lower()) not in known:
             meant = nearest(level, known)
             start = word.start() + len(word[0]) - len(word[0].lstrip())
-            missing = f"there is no level {level}{'' if several else ' that owns segments'}" if level else \
+            written = word[0].strip()
+            missing = f"there is no level {written}{'' if several else ' that owns segments'}" if level else \
                 "a level must stand here"
-            return NessieError(missing,
-                               (Span(text.source, start, start + len(level)), ""),
-                               hint=f"there are {', '.join(known)}{f'; did you mean {meant}?' if meant else ''}")
+            more = f"; did you mean {meant}?" if meant else elsewhere(level)
+            return NessieError(missing, (Span(text.source, start, start + len(level)), ""),
+                               hint=f"there are {', '.join(known)}{more}")
     owner = by_levels(tuple([word[0].strip().lower() for word in words]))
     if (refused := broken(owner)) is not None:
         return NessieError(refused.message, (text, ""))
     return None
+
+
+def elsewhere(word: str) -> str:
+    """Where a word is asked for that is no level by itself, as part of a hint; '' where nothing knows it."""
+    if word in LEVELS:
+        return f"; {word} is one of a list, a level for each axis, such as grid,block"
+    mapping = next((name for name in STRATEGIES if name.lower() == word), "")
+    return f"; {mapping} is a mapping: --map NAME={mapping}, or % map NAME by {mapping} %" if mapping else ""
 
 
 def of_file(path: str) -> Iterator[Wish]:

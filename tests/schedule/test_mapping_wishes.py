@@ -632,6 +632,9 @@ def test_lists_have_a_level_for_each_axis(levels: str, mapping: str, tmp_path: P
 @pytest.mark.parametrize(("levels", "says", "word"), [
     ("grid, wrap", "there is no level wrap", "wrap"), ("wrap", "there is no level wrap that owns segments", "wrap"),
     ("b, block", "there is no level b", "b"), ("grid", "there is no level grid that owns segments", "grid"),
+    ("grid", "; grid is one of a list, a level for each axis, such as grid,block", "grid"),
+    ("Jing", "there is no level Jing that owns segments", "Jing"),
+    ("Jing", "; Jing is a mapping: --map NAME=Jing", "Jing"),
     ("grid, grid, block", "a cannot be walked by grid, grid, block: Levels names 3 levels, and here are 2", ""),
     ("block, grid", "levels go from grid over block to thread", ""),
     ("block, warp", "warp walks segments", ""),
