@@ -41,6 +41,8 @@ OTHERS = {
     "nessie/tool/prompt/history.py": "the prompt's history, which is added to; it is only made here",
     "nessie/serve/worker.py": "a pipe to its server, and what it prints otherwise to nowhere",
     "nessie/files/numpy_format.py": "to bytes in memory",
+    "nessie/api/partitions.py": "Arrow writes a part, which would take memory twice, and it is moved into its place",
+    "cudagen/cluster/workers.py": "arrays for workers on this machine, in a folder of the run's own",
 }
 
 
