@@ -101,8 +101,8 @@ def test_each_index_is_walked_once(space: str, mapping: str) -> None:
 @pytest.mark.parametrize(("length", "mapping", "says"), [
     ("i + 1", "GridBlock(1, Gen)", "takes axes of one length, and axis 1 has 1 + i0: Hull first"),
     ("i + 1", "GridBlock(1, SplitLast(32, Gen))", "SplitLast takes axes of one length"),
-    ("i + 1", "FoldAll", "FoldAll takes axes of one length: write GridBlock(..., Hull(Gen))"),
-    ("i + 1", "auto", "auto takes axes of one length: write GridBlock(..., Hull(Gen))"),
+    ("i + 1", "FoldAll", "strategies take axes of one length: write GridBlock(..., Hull(Gen))"),
+    ("i + 1", "auto", "strategies take axes of one length: write GridBlock(..., Hull(Gen))"),
     ("i * i + 1", "GridBlock(1, Hull(Gen))", "the lengths of its rows are no straight lines"),
     ("i / 2", "GridBlock(1, Hull(Gen))", "the lengths of its rows are no straight lines")])
 def test_lengths_that_are_not_mapped(length: str, mapping: str, says: str) -> None:
