@@ -262,10 +262,10 @@ MAKERS: dict[str, Callable[[Translator, mono.Function, str, Lying], ir.Function]
 def outside(t: Translator, frame: Frame,
             body: Callable[[], list[ir.Atom]]) -> tuple[list[ir.Atom], tuple[ir.Statement, ...]]:
     """Return what `body` gives and emits as the body of a version. The tables of the place that needed the version are
-    not valid in it."""
+    not valid in it, but for what is known of the version's parameters."""
     emitter = t.emitter
     held = emitter.tables, emitter.origin, t.frame
-    emitter.tables, t.frame = Tables(), frame
+    emitter.tables, t.frame = Tables(known=dict(emitter.tables.known)), frame
     try:
         return emitter.block(body)
     finally:
