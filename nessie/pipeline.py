@@ -172,6 +172,7 @@ class Job:
     lengths: Any = None                             # its argument's type with lengths, as written; None: dense
     fuse: str = "ilp"                               # or greedy, none
     target: str = "cpu"                             # where it will run
+    asked_target: str = field(default="", compare=False)        # what users call it, where that is another word
     machine: Profile | None = None                  # what the device takes; None: the target's own
     sizes: Mapping[str, float] = field(default_factory=dict)   # what sizes to expect when fusing
     wishes: tuple[Wish, ...] = ()                   # what to fuse and what not, beside the program's pragmas
@@ -266,7 +267,8 @@ def wishes(job: Job, program: ir.Program) -> Wishes:
     right = pragmas.well_named(found, bound, lambda: scope.spans(program))
     for wish in job.wishes if job.target not in WITHOUT_STACK else ():
         if wish.kind in MAPPINGS:
-            job.met.tell(wish, f"{wish.option} is for threads of a GPU, and this runs on {job.target}")
+            job.met.tell(wish, f"{wish.option} is for threads of a GPU, and this runs on "
+                                     f"{job.asked_target or job.target}")
     return Wishes((*job.wishes, *right), bound, job.strict, job.met)
 
 

@@ -153,7 +153,10 @@ def demands(step: maps.Combinator | maps.Top, space: Space) -> None:
     if isinstance(step, maps.Permute):
         count, order = len(step.order), f"[{', '.join(map(str, step.order))}]"
         if sorted(step.order) != list(range(count)):
-            raise Unmappable(step.order, f"{order} is no order of {count} axes: it has each of 0 to {count - 1} once")
+            meant = Unmappable if rank == max(count, max(step.order, default=0) + 1) else WrongRank
+            raise meant(step.order, f"{order} is no order of {'1 axis' if rank == 1 else f'{rank} axes'}: it has "
+                                    f"{'0' if rank == 1 else f'each of 0 to {rank - 1}'} once, as "
+                                    f"{[*range(rank)][::-1]} has")
         if count != rank:
             raise WrongRank(step.order, f"{order} is an order of {count} axes, and here {are(rank)}")
     if not isinstance(step, maps.ShiftLB | maps.Permute):

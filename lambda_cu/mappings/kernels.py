@@ -215,7 +215,7 @@ def ordered(soac: ir.Soac) -> str:
         case ir.Reduce(space=ir.Flat(), operator=operator):
             return "" if commutes(operator) else "its operator takes elements in their order"
         case ir.Reduce():
-            return "it adds up rows, which owners hold, by Levels([warp, lane], Gen)"
+            return "it reduces rows, which owners hold, by Levels([warp, lane], Gen)"
     return ORDERED.get(type(soac), "")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 
-from nessie.base.ints import MAX_INT
+from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import InternalError, NessieError, Source, Span
 from nessie.base.text.places import Places
 from nessie.lambda_cu import nodes as ir
@@ -29,6 +29,7 @@ from nessie.lambda_cu.mappings.mapped import (
 )
 from nessie.lambda_cu.mappings.strategies import AUTO, mapping_of
 from nessie.lambda_cu.mappings.text import parse_mapping, show_mapping
+from nessie.lambda_cu.parts import map_children
 from nessie.lambda_cu.rename import substitute
 from nessie.lambda_cu.scope import free_names
 from nessie.lambda_cu.spaces.closed import INTS, ONE
@@ -102,7 +103,32 @@ def section(title: str, lines: list[str]) -> str:
 
 
 def exps(index: tuple[ir.Exp, ...]) -> str:
-    return ", ".join(map(show_exp, index))
+    return ", ".join(map(shown, index))
+
+
+def shown(exp: ir.Exp) -> str:
+    """The expression as text for readers: a - 5, not a + -5; a - b, not a + -1 * b."""
+    return show_exp(subtracting(exp))
+
+
+def subtracting(exp: ir.Exp) -> ir.Exp:
+    """The expression, which subtracts where it adds something times a negative constant."""
+    match map_children(exp, subtracting):
+        case ir.Op("+", (first, second)) as made:
+            less = positive(second)
+            return made if less is None else ir.Op("-", (first, less))
+        case made:
+            return made
+
+
+def positive(exp: ir.Exp) -> ir.Exp | None:
+    """The negation of a negative constant, or of its product with something; None of all else."""
+    match exp:
+        case ir.Const(int(number), kind) if MIN_INT < number < 0:
+            return ir.Const(-number, kind)
+        case ir.Op("*", (ir.Const(int(number), kind), of)) if MIN_INT < number < 0:
+            return of if number == -1 else ir.Op("*", (ir.Const(-number, kind), of))
+    return None
 
 
 def shown_launch(made: Mapped) -> str:
@@ -158,7 +184,7 @@ def head(step: maps.Combinator) -> str:
 
 
 def lets(bound: Mapping[str, ir.Exp]) -> list[str]:
-    return [f"{name} = {show_exp(exp)}" for name, exp in bound.items()]
+    return [f"{name} = {shown(exp)}" for name, exp in bound.items()]
 
 
 def thread(made: Mapped) -> list[str]:
@@ -166,7 +192,7 @@ def thread(made: Mapped) -> list[str]:
     lines = [f"passed {', '.join(made.passed)}"] if made.passed else []
     lines += [f"for {name} in 0 .. {show_exp(length)} - 1" for name, length in made.loops.items()]
     lines += lets(made.code)
-    guards = " and ".join(map(show_exp, made.guards))
+    guards = " and ".join(map(shown, made.guards))
     return [*lines, f"{f'if {guards}: ' if guards else ''}iv = [{exps(made.index)}]"]
 
 
@@ -187,13 +213,14 @@ def example(made: Mapped, of: Space, sizes: Mapping[str, int], places: list[tupl
         loops *= value(length, sizes_of(made, sizes))
     threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * loops
     lines = [f"{shown_sizes(sizes)}: " * bool(sizes) + f"grid {grid}, block {block}"]
+    walking = f"{threads:,} thread{'s' * (threads != 1)}"
     if threads > MOST_WALKED:
-        return [*lines, f"{threads:,} threads"]
+        return [*lines, walking]
     if wrong := mistake(made, of, sizes):
         raise InternalError(f"for {shown_sizes(sizes)}: {wrong}")
     count = sum(1 for _ in indices(of, sizes))
     first = next(iter(walked(made, sizes)), None)
-    lines.append(f"{threads:,} threads, {threads - count:,} of them without an index; the others have each one once"
+    lines.append(f"{walking}, {threads - count:,} of them without an index; the others have each one once"
                  if threads else "no threads: the space is empty")
     return [*lines, *([f"the first thread has iv = {list(first)}"] if first is not None else [])]
 

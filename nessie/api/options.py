@@ -73,8 +73,12 @@ class Options:
         if self.tuning is None:
             return None
         from nessie.tuning.file import machine, name_of, read
-        found = self.tuning.read() if isinstance(self.tuning, Thresholds) else read(
-            os.fspath(self.tuning) if isinstance(self.tuning, os.PathLike) else a_text(self.tuning, "tuning"))
+        if isinstance(self.tuning, Thresholds):
+            found = self.tuning.read()
+        elif isinstance(self.tuning, str | os.PathLike) and self.tuning != "":
+            found = read(os.fspath(self.tuning))
+        else:
+            raise wrong("tuning", self.tuning, 'the name of a file, "none" or what tune has found')
         for doubt in found.doubts(machine(), name_of(program) if program.endswith(".nesl") else None):
             warnings.warn(doubt, stacklevel=4)       # where the user loads
         return found

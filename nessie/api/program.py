@@ -59,7 +59,8 @@ class Program:
         activity = Activity()
         target = Target(self._options.target, self._options.threads, limits, world, activity=activity,
                         tuning=self._options.tuned(source.name if source else ""))
-        job = Job(target=compiled_for(self._options.target), strict=False, widths=self._options.widths,
+        job = Job(target=compiled_for(self._options.target), asked_target=self._options.target, strict=False,
+                  widths=self._options.widths,
                   wishes=self._options.wishes, unchecked=self._options.unchecked,
                   versions=bool(self._options.tuning), checks=CHECKS, activity=activity)
         self._session = Session(target, job, listener=lambda text: sys.stderr.write(text))

@@ -12,7 +12,7 @@ from nessie.base.source import Source, UsageError
 from nessie.base.widths import Widths
 from nessie.session.streams import complain, say, say_followed, warn
 from nessie.tool.formats import CUBIN, listed
-from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, tuning_of, widths_of, write_result
+from nessie.tool.options import FAILED, PIPE, format_asked, job_of, needed, sizes_of, tuning_of, widths_of, write_result
 
 if TYPE_CHECKING:
     from nessie.cudagen.loops.module import Module
@@ -187,7 +187,8 @@ def map_(options: argparse.Namespace) -> int:
     from nessie.lambda_cu.mappings.shown import explained
     if not options.space:
         raise UsageError("map needs a space: --space 'iv < [n, m]'")
-    say(explained(needed(options, "MAPPING"), options.space, {name: int(size) for name, size in options.size or ()}))
+    sizes = {name: int(size) for name, size in sizes_of(options).items()}
+    say(explained(needed(options, "MAPPING"), options.space, sizes))
     return 0
 
 

@@ -123,11 +123,21 @@ def format_asked(options: argparse.Namespace, asked: str | None = None, asks: st
     return format_of(options.command, None if options.output == PIPE else options.output, asked, asks)
 
 
+def sizes_of(options: argparse.Namespace) -> dict[str, float]:
+    """The sizes that are expected."""
+    found: dict[str, float] = {}
+    for name, size in options.size or ():
+        if found.setdefault(name, size) != size:
+            raise UsageError(f"--size says {name} is {found[name]:g}, and {size:g}")
+    return found
+
+
 def job_of(options: argparse.Namespace) -> pipeline.Job:
     from nessie.running.targets import compiled_for
     return pipeline.Job(entry=options.entry or "", argument=type_of(options), lengths=type_of(options),
                         fuse=options.fuse or "ilp", target=compiled_for(options.target or "cpu"),
-                        machine=machine_of(options), sizes=dict(options.size), wishes=wishes_of(options),
+                        asked_target=options.target or "", machine=machine_of(options),
+                        sizes=sizes_of(options), wishes=wishes_of(options),
                         strict=options.command in COMPILING,
                         widths=widths_of(options), unchecked=options.unchecked, versions=bool(options.tuning),
                         tuning=tuning_read(options) if options.command in COMPILING else None,

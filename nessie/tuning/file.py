@@ -7,7 +7,7 @@
       items                                         what runs where no condition holds: always the last
     }
 
-Comments begin with //. What a file does not say is as it ships. Errors show the line.
+Comments begin with // or #. What a file does not say is as it ships. Errors show the line.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nessie.base.names import stem
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
-from nessie.base.text.tokens import Tokens, show_string
+from nessie.base.text.tokens import WITH_HASHES, Tokens, show_string
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.check_choices import COMPARED, LAST, version_of
 from nessie.syntax.parse import read_source
@@ -157,7 +157,7 @@ def comment(told: str) -> str:
 
 def parse(source: Source) -> Tuning:
     """The tuning that the text says; NessieError where it says none."""
-    tokens = Tokens(source)
+    tokens = Tokens(source, pattern=WITH_HASHES)
     tokens.expect("machine", 'machine "NAME"')
     at = tokens.current
     named = tokens.literal("string")

@@ -114,7 +114,7 @@ def test_a_mapping_that_cannot_be_is_underlined(mapping: str, says: str, word: s
     ("{x in v | x > 0}", "[int]", "is computed by FILTER: where survivors are stored depends on those before them"),
     ("sort(v)", "[int]", "is computed by ORDER: it sorts"),
     ("{{x + 1 : x in r} : r in v}", "[[int]]", "rows of its space have lengths of their own"),
-    ("{sum(r) : r in v}", "[[int]]", "is computed by SEG_REDUCE: it adds up rows, which owners hold"),
+    ("{sum(r) : r in v}", "[[int]]", "is computed by SEG_REDUCE: it reduces rows, which owners hold"),
 ])
 def test_what_may_not_be_mapped(body: str, type_: str, says: str, tmp_path: Path,
                                 capsys: pytest.CaptureFixture[str]) -> None:
@@ -692,7 +692,7 @@ def test_the_word_that_nothing_is_called_is_underlined(tmp_path: Path, capsys: p
 def test_what_is_for_gpus_is_told_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And what no space has is an error there, in pragmas by `nessie check`."""
     path = written(tmp_path, NEST)
-    for target in ("cpu", "reference"):
+    for target in ("cpu", "reference", "dask"):
         words = ["run", path, "-e", "nest", "[1, 2]", "[3, 4, 5]", "--target", target]
         for option in (["--map", "a=Jing"], ["--level", "a=grid,block"]):
             assert main([*words, *option]) == 0

@@ -113,6 +113,9 @@ def test_tune_says_what_is_wrong() -> None:
     with pytest.warns(UserWarning, match="several sizes, and here is one of pick") as told:
         program.pick.tune([FEW])
     assert [one.filename for one in told] == [__file__]
+    for tuning in (3, ""):
+        with pytest.raises(nessie.NessieError, match='tuning is the name of a file, "none" or what tune has found'):
+            nessie.compile(PICK, tuning=tuning)  # type: ignore[arg-type]
     with pytest.raises(nessie.NessieError, match=r"x\.tuning"):
         nessie.compile(PICK, tuning=Path("x.tuning"))
     with pytest.raises(nessie.NessieError, match=r"there is no choice pick.at[\s\S]*tuning:3:8"):

@@ -69,6 +69,7 @@ def failed(text: str) -> str:
 
 def test_a_file_says_thresholds_by_bindings() -> None:
     tuning = parsed(TEXT)
+    assert parsed("# all\n" + TEXT.replace("//", "#").replace("choice pick.it {", "choice pick.it { # its")) == tuning
     assert tuning == Tuning("a machine, 2 cores", "pick.nesl", "pick", (
         Tuned("pick.it", (Threshold("pulled", "share", 12),)),
         Tuned("sums.ys", (Threshold("sub8", "n", 100), Threshold("sub8", "longest", 50)))))
@@ -310,6 +311,32 @@ def test_tune_says_what_is_wrong(program: Path, words: list[str], message: str,
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("shapes, message", [
+    ("10x10,1e4", "error: shape 10000 has no m"), ("0x10", "error: shape 0x10: Divide by zero"),
+    ("10x10,power:0x10", "error: shape power:0x10: Divide by zero")])
+def test_errors_tell_the_shape(shapes: str, message: str, program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", str(program), "-e", "pick", *ARGUMENTS, "--shapes", shapes]) in (1, 2)
+    told = capsys.readouterr().err
+    assert message in told and "--> argument 2:1:" in told and ("ms" not in told or "power" in shapes)
+
+
+def test_names_of_the_program_are_no_numbers_of_shapes(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(f"{PICK}\nm = 5;")
+    words = ["-e", "pick", ARGUMENTS[0], "{rem(i * k, n) : i in [0:m]; k in [0:m]}", "--shapes", "10"]
+    assert main(["tune", str(program), *words]) == 0
+    assert 'program "pick.nesl" pick' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["none/x.tuning", "."])
+def test_nothing_is_measured_that_cannot_be_written(path: str, program: Path, tmp_path: Path,
+                                                    monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", str(program), "-e", "pick", *ARGUMENTS, "--shapes", "10x10", "-o", path]) == 1
+    told = capsys.readouterr().err
+    assert f"error: cannot write {path}: " in told and "ms" not in told
+
+
 def test_a_tuning_file_warns_and_fails_on_the_command_line(program: Path, tmp_path: Path,
                                                            capsys: pytest.CaptureFixture[str]) -> None:
     tuning = tmp_path / "pick.tuning"
@@ -447,5 +474,5 @@ def test_python_takes_tuning_and_all_versions_give_the_same_bits(tmp_path: Path)
     tuning.write_text(FILE.format("another", 3))
     with pytest.warns(UserWarning, match="measured on another machine"):
         nessie.compile(PICK, tuning=str(tuning))
-    with pytest.raises(nessie.NessieError, match="tuning is a str"):
+    with pytest.raises(nessie.NessieError, match="tuning is the name of a file"):
         nessie.compile(PICK, tuning=3)  # type: ignore[arg-type]

@@ -43,6 +43,24 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> None:
         raise NessieError(f"cannot write {os.fspath(path)}: {reason(error)}") from None
 
 
+def require_writable(path: str) -> None:
+    """Raise the error of `write` where it can be told before there is anything to write."""
+    try:
+        if descriptor_of(path) is not None:
+            return
+        old = status_of(path)
+        place = path if old is not None else os.path.dirname(os.path.realpath(path))
+        number = 0 if os.access(place, os.W_OK) else errno.EACCES
+        if old is not None and stat.S_ISDIR(old.st_mode):
+            number = errno.EISDIR
+        elif not os.path.exists(place):
+            number = errno.ENOENT
+        if number:
+            raise OSError(number, os.strerror(number))
+    except (OSError, ValueError) as error:
+        raise NessieError(f"cannot write {path}: {reason(error)}") from None
+
+
 def reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 

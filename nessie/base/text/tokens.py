@@ -35,6 +35,7 @@ TOKEN = re.compile(
       | '(?P<char>[^'\\\n]|\\u\{[0-9a-f]+\}|\\.)'
       | (?P<symbol>""" + "|".join(map(re.escape, SYMBOLS)) + r"""|[^\s\w"'`])
     """, re.VERBOSE)
+WITH_HASHES = re.compile(TOKEN.pattern.replace("//", r"(?://|\#)", 1), re.VERBOSE)      # where # begins a comment, too
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 ESCAPE = re.compile(r"\\(?:u\{([0-9a-f]+)\}|(.))")
@@ -54,12 +55,13 @@ class Token:
 class Tokens:
     """A text's tokens and a parser's position among them."""
 
-    def __init__(self, text: str | Source, keywords: Iterable[str] = (), places: Places | None = None) -> None:
+    def __init__(self, text: str | Source, keywords: Iterable[str] = (), places: Places | None = None,
+                 pattern: re.Pattern[str] = TOKEN) -> None:
         """Tokenize the text; `places` records the places of parts."""
         self.places = places
         self.source = text if isinstance(text, Source) else Source("<text>", text)
         self.keywords = frozenset(keywords)
-        self.tokens = tokenize(self.source)
+        self.tokens = tokenize(self.source, pattern)
         self.position = 0
 
     @property
@@ -162,12 +164,12 @@ class Tokens:
         raise NessieError(message, (Span(self.source, token.start, token.end), ""))
 
 
-def tokenize(source: Source) -> list[Token]:
+def tokenize(source: Source, pattern: re.Pattern[str] = TOKEN) -> list[Token]:
     """Return all tokens of the text, then one of kind 'end'."""
     tokens: list[Token] = []
     text, position = source.text, 0
     while position < len(text):
-        found = TOKEN.match(text, position)
+        found = pattern.match(text, position)
         if found is None:
             raise NessieError("no symbol, name or literal begins here", (Span(source, position, position + 1), ""))
         kind, end = found.lastgroup or "", found.end()

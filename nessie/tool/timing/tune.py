@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from nessie.base.source import NessieError, Source, UsageError
+from nessie.base.source import Interrupted, LostOutput, NessieError, Source, UsageError
+from nessie.base.system.writing import require_writable
 from nessie.lambda_cu import nodes as ir
 from nessie.session.session import Session
 from nessie.session.streams import say_aside, warn
@@ -25,6 +26,7 @@ from nessie.tool.options import PIPE, needed, new_session, write_result
 from nessie.tuning.file import Tuning, machine, name_of, show
 from nessie.tuning.measure import Sample, fitted, refused, times
 from nessie.tuning.shapes import LENGTHS, NAMES, Shape, definitions
+from nessie.typing.advice.undefined import undefined_uses
 
 USUAL = tuple(Shape((n, m)) for n in (1000, 30_000, 1_000_000, 4_000_000)
               for m in (4 * n, n, n // 2, n // 3, n // 4, n // 6, n // 10, n // 100))
@@ -39,10 +41,13 @@ def tune(options: argparse.Namespace) -> int:
     path = needed(options, "FILE")
     program = parse(read_source(path))
     samples, shapes = [], options.shapes or USUAL
+    if options.output not in (None, PIPE):
+        require_writable(options.output)        # measuring takes long
     if not any([OF_SHAPES.search(argument) for argument in options.arguments]):
         warn([f"no ARG depends on a shape: none has {', '.join(NAMES)} or {LENGTHS}\nhint: thresholds need several: "
               f"{{float(i) : i in [0:n]}} has as many elements as a shape says"])
         shapes = shapes[:1]
+    require_numbers(options, program, shapes)
     for number, shape in enumerate(shapes, 1):
         options.activity.begin(f"tuning: shape {number} of {len(shapes)}, {shape}")
         samples.append(sample(options, program, shape))
@@ -55,6 +60,24 @@ def tune(options: argparse.Namespace) -> int:
     if options.output not in (None, PIPE):
         say_aside(f"{options.output} is written: --tuning {options.output} uses it\n")
     return 0
+
+
+def require_numbers(options: argparse.Namespace, program: syntax.Program, shapes: Sequence[Shape]) -> None:
+    """Refuse a shape without a number that an ARG has."""
+    from nessie.arguments.words import parse_argument
+    least = min(shapes, key=lambda shape: len(shape.numbers))
+    absent = NAMES[len(least.numbers):]
+    if not any([re.search(rf"\b({'|'.join(absent)})\b", argument) for argument in options.arguments]):
+        return
+    session = new_session(options, say_aside)
+    session.listener = lambda text: None
+    evaluate(session, program)
+    known = {name for name in absent if session.environment.lookup(name) is not None}
+    for use in [use for place, text in enumerate(options.arguments) if not text.startswith("@")
+                for use in undefined_uses(syntax.Evaluate(parse_argument(place, text)), known) if use.name in absent]:
+        more = "x10" * (NAMES.index(use.name) + 1 - len(least.numbers))
+        raise NessieError(f"shape {least} has no {use.name}", *([(use.span, "")] if use.span else []),
+                          hint=f"the numbers of a shape are {', '.join(NAMES)}: {least}{more} has {use.name} = 10")
 
 
 def sample(options: argparse.Namespace, program: syntax.Program, shape: Shape,
@@ -70,12 +93,17 @@ def sample(options: argparse.Namespace, program: syntax.Program, shape: Shape,
     evaluate(session, syntax.Program(tuple([f for f in forms(Source("shape", definitions(shape, asked)), False)
                                             if not isinstance(f, NessieError)])))
     entry = options.entry.lower()
-    words = words_of(session, entry, options.arguments, None)
-    prepared = prepare_call(session, entry, words.expressions)
-    target = session.target
-    built = target.compiled_for(session.job, prepared.program, prepared.arguments)
-    assert not isinstance(built, ir.Program)
-    return times(target, built, prepared.arguments, clock)
+    try:
+        words = words_of(session, entry, options.arguments, None)
+        prepared = prepare_call(session, entry, words.expressions)
+        target = session.target
+        built = target.compiled_for(session.job, prepared.program, prepared.arguments)
+        assert not isinstance(built, ir.Program)
+        return times(target, built, prepared.arguments, clock)
+    except NessieError as error:
+        if not isinstance(error, Interrupted | LostOutput):
+            error.message = f"shape {shape}: {error.message}"
+        raise
 
 
 def evaluate(session: Session, program: syntax.Program) -> None:

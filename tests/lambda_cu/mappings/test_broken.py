@@ -10,6 +10,7 @@ from nessie.lambda_cu.mappings.text import parse_mapping
 @pytest.mark.parametrize(("text", "said"), [
     ("GridBlock(4, Gen)", "a block has at most 3 directions"),
     ("GridBlock(1, Permute([0, 0], Gen))", "[0, 0] is no order of 2 axes: it has each of 0 to 1 once"),
+    ("GridBlock(1, Permute([1], Gen))", "[1] is no order of 2 axes: it has each of 0 to 1 once, as [1, 0] has"),
     ("GridBlock(1, SplitLast(4096, Gen))", "block.x is 4,096"),
     ("GridBlock(1, SplitLast(0, Gen))", "SplitLast makes parts of at least 1 element"),
     ("GridBlock(1, CompressGrid([2, 0], Gen))", "CompressGrid's flags are 0 and 1"),

@@ -56,7 +56,7 @@ def test_sizes_that_are_given_count() -> None:
 
 
 @pytest.mark.parametrize("text, level, expected", [
-    (SUMS, "warp", [("Jing, JingExt, FoldAll, auto", "it adds up rows, which owners hold")]),
+    (SUMS, "warp", [("Jing, JingExt, FoldAll, auto", "it reduces rows, which owners hold")]),
     (ALONE, None, [("block, warp, sub8, sub4, thread", NO_SEGMENTS)]),
     (BOXES, None, []),
     (SCAN, None, [("Jing, JingExt, FoldAll, auto", "each of its elements needs those before it"),

@@ -5,8 +5,9 @@ import pytest
 
 from nessie.base.source import NessieError
 from nessie.lambda_cu.mappings.axes import parse_space
-from nessie.lambda_cu.mappings.shown import explained
+from nessie.lambda_cu.mappings.shown import explained, shown
 from nessie.lambda_cu.mappings.text import parse_mapping
+from nessie.lambda_cu.text.parser import parse_exp
 
 
 @pytest.mark.parametrize(("text", "word", "said"), [
@@ -51,3 +52,16 @@ def test_no_number_is_too_large_to_compute_with(text: str) -> None:
             parse_mapping(text.format(number))
         span = failed.value.places[0][0]
         assert span.source.text[span.start:span.end] == str(number)
+
+
+@pytest.mark.parametrize("text, told", [
+    ("a + -5", "a - 5"), ("n + -1 * i0", "n - i0"), ("n + -2 * i0 + -1", "n - 2 * i0 - 1"),
+    ("max(a + -5, 0)", "max(a - 5, 0)"),
+    ("a + 5", "a + 5"), ("n + -1 * (a + b)", "n - (a + b)"), ("a + -9223372036854775808", "a + -9223372036854775808")])
+def test_readers_see_what_is_subtracted(text: str, told: str) -> None:
+    assert shown(parse_exp(text)) == told
+
+
+def test_one_thread_is_told_as_one() -> None:
+    assert "\n  1 thread, 0 of them" in explained("GridBlock(1, Gen)", "iv < [1]", {})
+    assert "\n  2 threads, 0 of them" in explained("GridBlock(1, Gen)", "iv < [2]", {})
