@@ -30,6 +30,8 @@ from nessie.session.progress import progress_of_call
 from nessie.tuning.file import Tuning, machine, name_of, show
 from nessie.tuning.measure import Sample, fitted, refused, times
 
+REFERENCE = "reference"
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -50,8 +52,9 @@ class Choice:
 class Versions(Mapping[str, Choice]):
     """The choices of a function between versions, by their names, FUNCTION.BINDING."""
 
-    def __init__(self, function: str, found: Sequence[Choice]) -> None:
-        self.function, self.choices = function, {choice.name: choice for choice in found}
+    def __init__(self, function: str, found: Sequence[Choice], note: str = "") -> None:
+        """`note`: why no call has taken any."""
+        self.function, self.choices, self.note = function, {choice.name: choice for choice in found}, note
 
     def __getitem__(self, name: str) -> Choice:
         return self.choices[name]
@@ -63,7 +66,8 @@ class Versions(Mapping[str, Choice]):
         return len(self.choices)
 
     def __repr__(self) -> str:
-        return "\n".join(map(repr, self.choices.values())) or f"{self.function} has one version of all that it computes"
+        shown = [*map(repr, self.choices.values()), self.note] if self.choices else []
+        return "\n".join(filter(None, shown)) or f"{self.function} has one version of all that it computes"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
@@ -85,7 +89,8 @@ def versions(job: pipeline.Job, program: mono.Program, function: str, call: tupl
         return Versions(function, [
             Choice(found.name, dict(found.versions),
                    {f"{version} {of}": value for version, of, value in found.thresholds},
-                   took.get(found.name, {}), found) for found in choices(fused)])
+                   took.get(found.name, {}), found) for found in choices(fused)],
+            f"the call took none: the target {job.target} has no versions" if call and job.target == REFERENCE else "")
     return run_deep(work)
 
 

@@ -116,16 +116,20 @@ def tell(wishes: Wishes, wish: Wish, said: NessieError) -> None:
 
 def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes: Wishes) -> list[tuple[str, str]]:
     """Raise an error unless the mapping can walk one of the nodes' kernels; return the others, by what they make, with
-    the reasons. A pragma's case that other sizes may have is no mistake, and one beyond all tests a warning."""
+    the reasons, the last with what it walks. A pragma's case that other sizes may have is no mistake, and one beyond
+    all tests a warning."""
     places = Places(text_of(wish).source)
     mapping = mapping_of(wish, places)
     kernels = {kernel.name: kernel for kernel in program.kernels}
     refused: list[tuple[str, Unmappable]] = []
     runs = runs_of(program, {name for node in nodes for name in node.results})
+    walked: list[str] = []
     for run in runs:
         if (reason := refusal(kernels[run.kernel], mapping, wish)) is not None:
             calls = [excerpt(span) for span, _ in shown_places(run.origin)[1:]]
             refused.append((" in ".join([wish.first, *calls[:1]]), reason))
+        else:
+            walked += [excerpt(span) for span, _ in shown_places(run.origin)[:1]]
     if runs and len(refused) == len(runs):
         if not all([sizes_decide(kernels[run.kernel], reason) for run, (_, reason) in zip(runs, refused, strict=True)]):
             instead = instead_of(wish, [kernels[run.kernel] for run in runs])
@@ -134,7 +138,10 @@ def require_walks(program: ir.Program, nodes: Sequence[Node], wish: Wish, wishes
             if beyond_tests(wish):
                 tell(wishes, wish, impossible(wish, refused[0][1], places, nodes, ""))
             return []
-    return [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
+    told = [(name, reason.message) for name, reason in refused if reason.message not in (NO_SEGMENTS, NO_TESTS)]
+    if told and walked:
+        told[-1] = told[-1][0], f"{told[-1][1]} (it walks {', '.join(dict.fromkeys(walked))})"
+    return told
 
 
 def can_walk(program: ir.Program, node: Node, wish: Wish) -> bool:

@@ -185,10 +185,16 @@ def names_for(graphs: Sequence[Graph], wishes: Wishes, kind: str = "") -> list[s
     """What users may call the nodes that this kind of wish can be for: a name that a form binds, if it stands for one
     node, else the node's own."""
     nodes = [node for graph in graphs for node in graph.nodes
-             if not is_check(node) and not (kind in MAPPINGS and node.op == HOST)]
+             if not is_check(node) and not (kind in MAPPINGS and node.op == HOST) and not of_argument(node)]
     bound = [b.name if (b := owner(node, wishes.bound)) else None for node in nodes]
     return list(dict.fromkeys([name if name is not None and bound.count(name) == 1 else node.name
                                for node, name in zip(nodes, bound, strict=True)]))
+
+
+def of_argument(node: Node) -> bool:
+    """Does the node compute an argument of the command line, of which no name is known?"""
+    span = user_span(node.origin)
+    return span is not None and span.source.name.startswith("argument ")
 
 
 def listed_names(graphs: Sequence[Graph]) -> str:

@@ -276,7 +276,8 @@ main([1, 2], [3, 4]);
     for words in (["run", path], compiling):
         assert main([*words, "--target", "cudasim", *wish]) == 0
         assert capsys.readouterr().err == (f"warning: --map {wish[1]} leaves out the kernel of a in twice(v): "
-                                           "[1, 0] is an order of 2 axes, and here is 1\n")
+                                           "[1, 0] is an order of 2 axes, and here is 1 "
+                                           "(it walks x * 2)\n")
 
 
 def test_explanations_tell_mappings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -559,6 +560,10 @@ def test_hints_name_what_users_have_bound(tmp_path: Path, capsys: pytest.Capture
         path = written(tmp_path, text)
         assert main(["compile", path, *words, "--target", "cuda", "--emit", "fused", "--map", "zz=Jing"]) == 1
         assert f"\nhint: there are {there}\n" in capsys.readouterr().err
+    path = written(tmp_path, NEST)
+    for target in ("cpu", "reference"):         # what arguments compute has no name
+        assert main(["run", path, "-e", "nest", "[1, 2]", "[3, 4, 5]", "--target", target, "--map", "zz=Jing"]) == 0
+        assert "\nhint: there are a, b, it, it_1\n" in capsys.readouterr().err
 
 
 def test_ragged_rows_have_no_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,9 @@ def test_versions_tell_conditions_and_what_a_call_took() -> None:
     assert found["pick.it"].took == {"items": 1}
     assert "    items else\n    it took items 1 time" in repr(found)
     assert "if #is * 8 &lt;= #xs" in found._repr_html_()
+    reference = nessie.compile(PICK, target="reference").pick
+    assert repr(reference.versions(*FEW)).endswith("\nthe call took none: the target reference has no versions")
+    assert "took" not in repr(reference.versions())
 
 
 def test_versions_of_another_target_and_of_types() -> None:
