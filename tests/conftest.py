@@ -15,6 +15,7 @@ from nessie.cudagen.cuda.cudasim import compiler as cudasim
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.driver import Driver
 from nessie.cudagen.cuda.nvidia import detection
+from nessie.session import with_values
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,7 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Signals do to tests what they do to commands, also where whoever has started them, as nohup does, lets them be
-    ignored. No test fails for its time."""
+    ignored. No test fails for its time: errors tell values however busy the machine is."""
+    with_values.SECONDS = 60.0
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     usual = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
