@@ -57,6 +57,7 @@ def examine() -> list[Finding]:
         package("argcomplete", "argcomplete", "completes command lines: nessie completion", install("completion")),
         package("Tornado", "tornado", "serves the live page: nessie serve", install("serve")),
         package("pygls", "pygls", "serves editors: nessie lsp", install("lsp")),
+        package("Dask", "distributed", "runs programs on a cluster: --target dask", install("dask")),
         package("Awkward Array", "awkward", "Python's ragged arrays, which go in and come out", install("python")),
         package("PyArrow", "pyarrow", "Python's tables, which go in by Awkward Array", install("python")),
         package("Matplotlib", "matplotlib", "plots of values: nessie plot", install("plot")),
