@@ -265,7 +265,7 @@ def outside(t: Translator, frame: Frame,
     not valid in it, but for what is known of the version's parameters."""
     emitter = t.emitter
     held = emitter.tables, emitter.origin, t.frame
-    emitter.tables, t.frame = Tables(known=dict(emitter.tables.known)), frame
+    emitter.tables, t.frame = Tables(known=emitter.tables.known), frame
     try:
         return emitter.block(body)
     finally:

@@ -118,7 +118,7 @@ class Rows:
             names[old] = first[-1].name
         rest = [emitter.declare("x", rename_type(self.type_of(atom), names)) for atom in atoms]
         results = [emitter.declare(p.name, rename_type(p.type, names)) for p in self.declared(function.result)]
-        held, emitter.tables = emitter.tables, Tables(known=dict(emitter.tables.known))
+        held, emitter.tables = emitter.tables, Tables(known=emitter.tables.known)
         none, statements = emitter.block(lambda: nothing_for(emitter, results))
         emitter.tables = held
         made = emitter.fresh(function.name + ROWS)

@@ -397,7 +397,7 @@ class Emitter:
 
     def host_space(self, size: ir.Size) -> Domain:
         """Return the one domain for sequences of this size on the host, which is a size in this block."""
-        self.know(size, self.tables.known.get(size, SIZE) if isinstance(size, str) else SIZE)
+        self.know(size, meet(self.tables.known.get(size, SIZE), SIZE) if isinstance(size, str) else SIZE)
         return self.hosted.setdefault(size, host_child(size))
 
     def rows(self, parent: Domain, offsets: str, total: ir.Size) -> Domain:
