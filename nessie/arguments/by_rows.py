@@ -6,12 +6,11 @@ apply-to-each over the argument, which nothing else looks at.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from nessie.base.source import NessieError
 from nessie.syntax import nodes as syntax
+from nessie.syntax.walk import EXPRESSIONS
 
 HINT = "a function that can is {... : row in rows}, where rows is its argument and nothing else looks at it"
 
@@ -39,24 +38,11 @@ def refuse_unless_by_rows(program: syntax.Program, function: str) -> None:
     if len(over) != 1 or len(each.generators) > 1:
         raise refusal(each, f"this does not go over {name}, row by row")
     inside = [part for part in (each.body, each.filter) if part is not None]
-    for exp in [found for part in inside for found in names_in(part)]:
-        if exp.name.lower() == name:
+    for exp in [found for part in inside for found in EXPRESSIONS.inside(part)]:
+        if isinstance(exp, syntax.Name) and exp.name.lower() == name:
             raise refusal(exp, f"this looks at all of {name}")
 
 
 def is_over(generator: syntax.Generator, name: str) -> bool:
     source = generator.source if generator.source is not None else generator.pattern
     return isinstance(source, syntax.Name | syntax.NamePattern) and source.name.lower() == name
-
-
-def names_in(part: Any) -> Iterator[syntax.Name]:
-    """The names in a part of the program, at any depth."""
-    if isinstance(part, syntax.Name):
-        yield part
-    elif isinstance(part, tuple):
-        for item in part:
-            yield from names_in(item)
-    elif is_dataclass(part):
-        for one in fields(part):
-            if one.name != "span":
-                yield from names_in(getattr(part, one.name))

@@ -123,8 +123,8 @@ class Zipped(Operation):
 
 
 @dataclass(frozen=True, eq=False)
-class Regarded(Operation):
-    """The same, with its last axis as rows, or with rows of one length as an axis."""
+class OfOne(Operation):
+    """What is made of one array."""
     of: Node
 
     @property
@@ -133,42 +133,32 @@ class Regarded(Operation):
 
 
 @dataclass(frozen=True, eq=False)
-class Swapped(Operation):
-    """The axis `at` and the next, exchanged."""
-    of: Node
-    at: int
+class Regarded(OfOne):
+    """The same, with its last axis as rows, or with rows of one length as an axis."""
 
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.of,)
+
+@dataclass(frozen=True, eq=False)
+class Swapped(OfOne):
+    """The axis `at` and the next, exchanged."""
+    at: int
 
     def key(self) -> Hashable:
         return Swapped, self.at
 
 
 @dataclass(frozen=True, eq=False)
-class Unit(Operation):
+class Unit(OfOne):
     """The same with an axis of length 1 more, which becomes the axis `at`; or without the axis `at`, if it `goes`."""
-    of: Node
     at: int
     goes: bool
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.of,)
 
     def key(self) -> Hashable:
         return Unit, self.at, self.goes
 
 
 @dataclass(frozen=True, eq=False)
-class Reshaped(Operation):
+class Reshaped(OfOne):
     """The elements in the same order, in another shape of several axes."""
-    of: Node
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.of,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,16 +211,11 @@ class Changed(Whole):
 
 
 @dataclass(frozen=True, eq=False)
-class Narrowed(Operation):
+class Narrowed(OfOne):
     """The elements as those of a narrower dtype. It is computed by itself, before what is made of it; errors are told
     of the body that made the elements."""
-    of: Node
     dtype: np.dtype[Any]
     body: Seen | None
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.of,)
 
 
 @dataclass(eq=False)

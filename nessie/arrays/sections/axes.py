@@ -17,7 +17,6 @@ from nessie.arrays.sections.grids import Grids
 from nessie.syntax import nodes as syntax
 
 RUNNING = "cumsum"
-ONE_BY_ONE = ("sum", "prod", "min", "max", "any", "all")        # several axes: along one, and along the next
 
 
 class Axes(Grids):
@@ -39,7 +38,7 @@ class Axes(Grids):
         if not isinstance(keepdims, ast.Constant):
             self.refuse(keepdims, "keepdims is True or False here")
         several = axis.elts if isinstance(axis, ast.Tuple) else [axis]
-        if len(several) > 1 and how not in ONE_BY_ONE:
+        if len(several) > 1 and how not in reductions.ONE_BY_ONE:
             self.refuse(axis, f"{how} goes along one axis, or through all elements, in a section")
         before = made
         if len(several) > 1 and isinstance(made.kind, Grid):

@@ -12,7 +12,7 @@ import numpy as np
 
 from nessie.arrays import array as arrays
 from nessie.arrays import nodes, recorded
-from nessie.arrays.bodies.expressions.reductions import OF_SOME, gives
+from nessie.arrays.bodies.expressions.reductions import OF_SOME, ONE_BY_ONE, gives
 from nessie.arrays.bodies.kinds import Kind, Rows, is_number, shown
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.errors import caller
@@ -27,7 +27,6 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "cumsum": lambda row: row.prefix_sum()}
 OF_NONE = ("sum", "prod", "any", "all", "cumsum")               # of no elements, they are something
 BY_COLUMNS = ("sum", "prod", "min", "max", "any", "all", "mean")
-ONE_BY_ONE = ("sum", "prod", "min", "max", "any", "all")        # several axes: along one, and along the next
 
 
 def reduction(a: arrays.Array, how: str, axis: Any, keepdims: bool) -> arrays.Array:

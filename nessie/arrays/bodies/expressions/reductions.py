@@ -48,6 +48,7 @@ OF_SOME = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "grea
 OF_FLOATS = ("mean", "var", "std", "median")
 BY_FUNCTION = {function: row.name for row in REDUCTIONS.values() for function in row.functions}
 BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two is not None}
+ONE_BY_ONE = tuple(BY_OPERATOR.values())        # along several axes: along one, and along the next
 BY_UFUNC = {row.ufunc: row.name for row in REDUCTIONS.values() if row.ufunc}
 
 
