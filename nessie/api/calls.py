@@ -40,7 +40,7 @@ from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import erase
 from nessie.program_cache import cached_program
-from nessie.running.targets import GPUS, Limits, Target, Where, compiled_for
+from nessie.running.targets import GPUS, Limits, Target, Where, target_of_code
 from nessie.session.calling import tuple_of
 from nessie.session.progress import progress_of_call, types_python
 from nessie.session.session import Session
@@ -237,7 +237,7 @@ class Calls:
 
     def made_compiled(self, found: Typed, layouts: tuple[ir.Layout, ...], name: str) -> Compiled:
         target = self.target(name)
-        job = replace(self.session.job, layouts=layouts, target=compiled_for(name))
+        job = replace(self.session.job, layouts=layouts, target=target_of_code(name))
         built = cached_program(job, found.program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile

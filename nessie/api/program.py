@@ -36,7 +36,7 @@ from nessie.base.values import arrays
 from nessie.lengths.told import Told
 from nessie.pipeline import Checking, Job
 from nessie.running.results import restore
-from nessie.running.targets import Limits, Target, compiled_for
+from nessie.running.targets import Limits, Target, target_of_code
 from nessie.running.world import World
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax
@@ -59,7 +59,7 @@ class Program:
         activity = Activity()
         target = Target(self._options.target, self._options.threads, limits, world, activity=activity,
                         tuning=self._options.tuned(source.name if source else ""))
-        job = Job(target=compiled_for(self._options.target), asked_target=self._options.target, strict=False,
+        job = Job(target=target_of_code(self._options.target), asked_target=self._options.target, strict=False,
                   widths=self._options.widths,
                   wishes=self._options.wishes, unchecked=self._options.unchecked,
                   versions=bool(self._options.tuning), checks=CHECKS, activity=activity)

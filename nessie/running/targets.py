@@ -96,7 +96,7 @@ class Stats:
             self.kernels += [(k, done.kernels[k.name]) for k in launched if k.name in done.kernels]
 
 
-def compiled_for(target: str) -> str:
+def target_of_code(target: str) -> str:
     """The target that programs are compiled for, to run on this one."""
     return "cpu" if target == DASK else target
 
@@ -155,7 +155,7 @@ class Target:
         """The program, for the layouts of these arguments."""
         entry = next(f for f in program.functions if f.name == program.entry)
         layouts = [layout_of_value(p.type, value) for p, value in zip(entry.parameters, arguments, strict=True)]
-        return self.compiled(replace(job, target=compiled_for(self.name), layouts=tuple(layouts)), program)
+        return self.compiled(replace(job, target=target_of_code(self.name), layouts=tuple(layouts)), program)
 
     def compiled(self, job: Job, program: mono.Program) -> Built:
         return cached_program(job, program)
@@ -201,7 +201,7 @@ class Target:
         program = built if isinstance(built, ir.Program) else built.host
         functions, called = [function.name for function in program.functions], program.entry.function
         values = self.tuning.values(program.tunables, functions, {entry: called} if entry else {}, called,
-                                    compiled_for(self.name))
+                                    target_of_code(self.name))
         return values, dict(self.tuning.only)
 
     def device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu | Cluster:

@@ -133,9 +133,9 @@ def sizes_of(options: argparse.Namespace) -> dict[str, float]:
 
 
 def job_of(options: argparse.Namespace) -> pipeline.Job:
-    from nessie.running.targets import compiled_for
+    from nessie.running.targets import target_of_code
     return pipeline.Job(entry=options.entry or "", argument=type_of(options), lengths=type_of(options),
-                        fuse=options.fuse or "ilp", target=compiled_for(options.target or "cpu"),
+                        fuse=options.fuse or "ilp", target=target_of_code(options.target or "cpu"),
                         asked_target=options.target or "", machine=machine_of(options),
                         sizes=sizes_of(options), wishes=wishes_of(options),
                         strict=options.command in COMPILING,
