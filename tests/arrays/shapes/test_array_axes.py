@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.cudagen.kernels.walk import walk_of
+from nessie.cudagen.skeletons.cpu.tiles import is_tiled
+from nessie.lambda_cu.text.parser import parse
 
 SHAPES = [(5,), (2, 3), (3, 1), (2, 3, 4), (2, 1, 3, 2), (0, 3), (3, 0), (2, 0, 3), (0,)]
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax", "var", "std", "median", "cumsum"]
@@ -47,6 +50,15 @@ def test_reductions_along_axes(shape: tuple[int, ...], how: str) -> None:
                 continue
             expressions.append((function(nessie.array(data), axis=axis), function(data, axis=axis)))
         same_all(expressions)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (2, 3, 4), (2, 3, 4, 5)], ids=str)
+@pytest.mark.parametrize("how", ["sum", "prod", "min", "max", "any", "all", "mean"])
+def test_reductions_along_the_first_axis_go_column_by_column(shape: tuple[int, ...], how: str) -> None:
+    """A core has a band of columns beside each other, whatever the dimensions."""
+    kernels = getattr(nessie.array(samples(shape)[1]), how)(axis=0).kernels()
+    program = parse(str(kernels))
+    assert is_tiled(walk_of(program.kernels[0], program)), kernels
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
