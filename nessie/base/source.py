@@ -114,6 +114,13 @@ class NessieError(Exception):
         """The first place, if there is one."""
         return self.places[0][0] if self.places else None
 
+    def __copy__(self) -> NessieError:
+        """Return an error of its own attributes, also where a library lets copies of exceptions share them (as tblib,
+        which Dask imports)."""
+        made = type(self).__new__(type(self), *self.args)
+        vars(made).update(vars(self))
+        return made
+
     def __str__(self) -> str:
         return f"error: {self.told()}"
 

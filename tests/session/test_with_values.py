@@ -1,7 +1,10 @@
 """The values that a failed check is told with, and when they are not looked for."""
 from __future__ import annotations
 
+import copyreg
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -27,6 +30,22 @@ def told(error: NessieError) -> str:
 
 def test_values_are_told() -> None:
     assert "3" in told(failure("v = [5, 7]; v[3];"))
+
+
+def sharing(error: NessieError) -> tuple[Callable[..., NessieError], tuple[Any, ...]]:
+    """Reduces an error for a copy that has its attributes in common with it."""
+    def made(attributes: dict[str, Any]) -> NessieError:
+        copied = NessieError.__new__(NessieError)
+        copied.__dict__ = attributes
+        return copied
+    return made, (vars(error),)
+
+
+def test_libraries_may_change_how_exceptions_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As tblib does, which Dask imports."""
+    monkeypatch.setitem(copyreg.dispatch_table, NessieError, sharing)
+    error = failure("isqrt(-4);")
+    assert (error.message, told(error)) == ("Bad arguments to function ISQRT.", "n is -4")
 
 
 def test_much_is_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
