@@ -151,6 +151,35 @@ def test_owners_give_the_same_as_the_balanced_walk(text: str, lengths: list[int]
     assert taken == [["sub8"], ["warp"], ["block"], []]
 
 
+SOFTMAX = """function main(rows) : [[float]] -> [[float]] =
+  {let m = max_val(r); e = {exp(x - m) : x in r}; s = sum(e) in {x / s : x in e} : r in rows};"""
+SHARES = "function main(rows) : [[float]] -> [[float]] = {let s = sum(r) in {x / s : x in r} : r in rows};"
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize("text, items", [(SOFTMAX, 3), (SHARES, 2), (SCALED, 2)], ids=["softmax", "shares", "scaled"])
+@pytest.mark.parametrize("level", ["sub8", "warp", "block"])
+def test_owners_take_rows_up_to_the_longest_that_they_may(text: str, items: int, level: str) -> None:
+    """Rows of no element, of one, and of as many as a level takes are one launch; with one more, they go by items."""
+    program, cpu = compiled(text, target="cudasim", versions=True), compiled(text)
+    (types,), result = [type_of_layout(at) for at in program.entry.arguments], type_of_layout(program.entry.result)
+    (room,) = [t.value for t in program.tunables if t.name.endswith(f".{level}_longest")]
+    shipped = {t.name: 0 if t.name.endswith(f".{level}") else ir.UNKNOWN for t in program.tunables if t.of == "n"}
+    on_cpu, draw = cpu_device(cpu, threads=2), random.Random(room)
+    for lengths in ([0, 1, room], [0, 1, room + 1], [room], [0], [1, 1], []):
+        rows = [[draw.randrange(1, 9) / (1 if text is SCALED else 4) for _ in range(length)] for length in lengths]
+        given = flatten_value([[int(x) for x in row] for row in rows] if text is SCALED else rows, types)
+        device, stats = gpu_device(program, Cudasim(2, room % 4)), Stats()
+        found = plain_value(execute(program, [given], device, HostLimits(tuning=shipped), stats), result)
+        fits = room + 1 not in lengths
+        assert [name.split(".")[-1] for name, held in stats.versions if held] == ([level] if fits else [])
+        assert device.stats.launches == (1 if fits else items) or not rows
+        for expected in (reference.execute(program, [given]), execute(cpu, [given], on_cpu)):
+            told = plain_value(expected, result)
+            assert found == told if text is SCALED else all(
+                [a == pytest.approx(b, rel=1e-12) for a, b in zip(found, told, strict=True)])
+
+
 # What is shown -----------------------------------------------------------------------------------
 
 

@@ -90,6 +90,27 @@ def test_partitions_change_no_value(rank: int, mapping: str) -> None:
 
 
 @SIMULATED
+@pytest.mark.parametrize(("rank", "mapping"), [(1, MAPPINGS[1][0]), (2, MAPPINGS[2][1]), (3, "JingExt")])
+def test_bounds_of_partitions_are_any_numbers(rank: int, mapping: str) -> None:
+    """Where the upper one lies below the lower one, nothing is in the partition."""
+    tests = " and ".join([f"{index} >= l and {index} < h" for index in indices(rank)])
+    program = partitions(program_of_chain(f"if {tests} then i * 7 else xs[i]", rank, f"case 1 {mapping}"))
+    (kernel,) = program.kernels
+    assert len(parts_in(kernel)) > 2 * rank
+    built, cpu = gpu_code(program), cpu_device(plain(program))
+    bounds = [(5, 2), (2, 2), (0, 0), (-1, -3), (33, 1), (2 ** 62, -2 ** 62), (-4, 40), (1, 2)]
+    for number, (low, high) in enumerate(bounds):
+        *sizes, _, _, xs = given_for(rank, {1: (33,), 2: (3, 9), 3: (3, 2, 5)}[rank])
+        given = [*sizes, low, high, xs]
+        expected = content(execute_reference(plain(program), given))
+        found = [execute_reference(program, given), execute(plain(program), given, cpu)]
+        found += [host.execute(built.program, built.host, given, gpu_device(built, Cudasim(2, seed)))
+                  for seed in ((0, 1, 2, 3) if number == 0 else (number % 4,))]
+        for value in found:
+            assert np.array_equal(content(value), expected), (low, high)
+
+
+@SIMULATED
 def test_random_chains() -> None:
     for seed in range(COUNT):
         folded = seed % 4 == 3
