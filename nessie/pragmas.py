@@ -25,7 +25,7 @@ from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, Bound, Wish
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
 from nessie.syntax.lexer import NAME_CHARACTER
-from nessie.syntax.parser import forms_with_remarks
+from nessie.syntax.parser import forms_with_remarks, last_remarks
 from nessie.syntax.walk import EXPRESSIONS
 
 PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)|"
@@ -34,7 +34,7 @@ PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHAR
                     re.IGNORECASE)
 LIKE = re.compile(rf"%\s*(\w+)\s+{NAME_CHARACTER}+(?:\s+(\w+)\s+\w+)?\s+by\s+(\w+)(\s*\([^%]*|(?:\s*,\s*\w+)+)?\s*%",
                   re.IGNORECASE)
-WITHOUT_BY = re.compile(rf"%\s*(map|level)\s+({NAME_CHARACTER}+(?:\s+case\s+\w+)?)(?:\s+\w+|\s*[=:])?\s+"
+WITHOUT_BY = re.compile(rf"%\s*(map|level)\s+({NAME_CHARACTER}+(?:\s+case\s+\w+)?)(?:\s+(\w+)|\s*[=:])?\s+"
                         rf"((?-i:{'|'.join((*STRATEGIES, *OWNERS, ITEMS))}|[A-Z]\w*\s*\([^%]*\)))\s*%", re.IGNORECASE)
 FIRST = {FUSE: 1, CUT: 1, LEVEL: 4, MAP: 7}         # the groups of the pragmas' words
 
@@ -66,6 +66,8 @@ def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
     for number, name in enumerate(wish.names, FIRST[wish.kind] + 1):
         if wish.place and match and name not in known:
             there = f"it binds {', '.join(known)}" if known else "it binds none"
+            if wish.scope and wish.place.end <= wish.scope.start:
+                there += "; a pragma for the form before stands before that form's `;`"
             return NessieError(f"this form binds no {name}", (Span(wish.place.source, *match.span(number)), ""),
                                hint=there)
     return mistake_in_mapping(wish)
@@ -92,9 +94,15 @@ def mistyped(remarks: Iterable[Span]) -> list[NessieError]:
         if like := LIKE.fullmatch(text, start, end):
             found += misspelt(span.source, like)
         elif like := WITHOUT_BY.fullmatch(text, start, end):
-            found.append(no_pragma(Span(span.source, *like.span(3)),
-                                   f"`by` stands before it: % {like[1]} {like[2]} by {like[3]} %"))
+            found.append(without_by(span.source, like))
     return found
+
+
+def without_by(source: Source, like: re.Match[str]) -> NessieError:
+    """The warning about a pragma that has another word, or none, where `by` is due."""
+    if like[3] and nearest(like[3].lower(), ["by"], 0.65):
+        return no_pragma(Span(source, *like.span(3)), "did you mean by?")
+    return no_pragma(Span(source, *like.span(4)), f"`by` stands before it: % {like[1]} {like[2]} by {like[4]} %")
 
 
 def misspelt(source: Source, like: re.Match[str]) -> list[NessieError]:
@@ -137,10 +145,15 @@ def mistakes(sources: Iterable[Source]) -> list[NessieError]:
 
 
 def doubtful(sources: Iterable[Source]) -> list[NessieError]:
-    """The warnings about comments of these texts that may be meant as pragmas."""
-    return [doubt for source in sources if any([like.search(source.text) for like in (LIKE, WITHOUT_BY)])
-            for form, remarks in forms_with_remarks(source) if not isinstance(form, NessieError)
-            for doubt in mistyped(remarks)]
+    """The warnings about comments of these texts that may be meant as pragmas, and about pragmas behind all forms."""
+    texts = list(sources)
+    found = [doubt for source in texts if any([like.search(source.text) for like in (LIKE, WITHOUT_BY)])
+             for form, remarks in forms_with_remarks(source) if not isinstance(form, NessieError)
+             for doubt in mistyped(remarks)]
+    return found + [NessieError("this pragma is for no form, as none follows", (span, ""),
+                                hint="a pragma for the form before stands before that form's `;`")
+                    for source in texts if has_pragmas(source) for span in last_remarks(source)
+                    if PRAGMA.fullmatch(source.text, span.start, span.end)]
 
 
 def mistakes_in(form: syntax.TopLevel) -> list[NessieError]:

@@ -100,6 +100,7 @@ class Lexer:
                     self.remarks += comments
                 self.follow(token.kind)
                 return token
+        self.remarks += comments
         return None
 
     def between_bindings(self, following: str) -> bool:

@@ -47,6 +47,14 @@ def forms_with_remarks(source: Source, ends_itself: bool = False) -> \
         yield form, tuple(lexer.remarks)
 
 
+def last_remarks(source: Source) -> tuple[Span, ...]:
+    """The comments behind all forms."""
+    lexer = Lexer(source)
+    while next_form(lexer, Automaton(lexer, False)) is not None:
+        pass
+    return tuple(lexer.remarks)
+
+
 def next_form(lexer: Lexer, automaton: Automaton) -> syntax.TopLevel | NessieError | None:
     """Return the next form, or its error if it is bad; the lexer is then behind it. None at the end of the text."""
     lexer.begin_form()

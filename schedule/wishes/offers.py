@@ -3,7 +3,8 @@
   in    flat λcu with offers over spaces (lambda_cu.offers), which nobody walks
   out   the same, in which those that wishes name say `by` whom they are walked, and others are gone: what would be done
         if they declined is done
-  how   a name means offers as it means nodes of a graph: by a result, or by the place of the call
+  how   a name means offers as it means nodes of a graph: by a result, or by the place of the call; else by the place of
+        a call in which that is
 """
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from nessie.lambda_cu.passes.kernel_arguments import renamed_atoms, renamed_stat
 from nessie.lambda_cu.passes.simplify import drop_uncalled
 from nessie.lambda_cu.scope import statements
 from nessie.schedule.graph.nodes import HOST, Graph, Node, Unit
-from nessie.schedule.wishes.pairs import named
+from nessie.schedule.wishes.pairs import called_by, named
 from nessie.schedule.wishes.wishes import Wish, Wishes
 
 Atoms = dict[str, ir.Atom]
@@ -36,7 +37,7 @@ def with_owners(program: ir.Program, wishes: Wishes, mappings: Mapping[Wish, Lev
     walked: dict[str, Levels] = {}
     met = set[Wish]()
     for wish, mapping in mappings.items():
-        meant = named(graph, wish.first, wish, wishes)
+        meant = named(graph, wish.first, wish, wishes) or called_by(graph, wish.first, wish, wishes)
         for offer, node in nodes.items():
             if node in meant:
                 walked.setdefault(offer, mapping)

@@ -123,11 +123,20 @@ def within(node: Node, scope: Span) -> bool:
 
 def owner(node: Node, bound: Iterable[Bound]) -> Bound | None:
     """The innermost binding that the node comes from."""
-    for span in node.origin:
-        holding = [b for b in bound if b.value and b.value.holds(span)]
-        if holding:
-            return min(holding, key=lambda b: b.value.end - b.value.start if b.value else 0)
-    return None
+    return next(iter(owners(node, bound)), None)
+
+
+def owners(node: Node, bound: Iterable[Bound]) -> list[Bound]:
+    """The innermost binding that the node comes from, and those of the calls in which it is computed, from the inside
+    out."""
+    holding = [[b for b in bound if b.value and b.value.holds(span)] for span in node.origin]
+    return [min(found, key=lambda b: b.value.end - b.value.start if b.value else 0) for found in holding if found]
+
+
+def called_by(graph: Graph, name: str, wish: Wish, wishes: Wishes) -> list[Node]:
+    """The nodes that calls compute of the expression that the name is bound to."""
+    return [node for node in graph.nodes if may_mean(node, name, wish, wishes)
+            and any([b.name == name and wish.scope in (None, b.scope) for b in owners(node, wishes.bound)])]
 
 
 def matched(firsts: Sequence[Node], seconds: Sequence[Node]) -> list[tuple[Node, Node]]:

@@ -192,7 +192,7 @@ def test_mistakes_in_what_asks(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(("comment", "word", "meant"), [
     ("mpa a by Jing", "mpa", "map"), ("levle a by warp", "levle", "level"), ("map a by jing", "jing", "Jing"),
     ("map a by FoldAl", "FoldAl", "FoldAll"), ("mp a by GridBlock(1, Gen)", "mp", "map"),
-    ("map a by gridblock(1, Gen)", "gridblock", "GridBlock"),
+    ("map a by gridblock(1, Gen)", "gridblock", "GridBlock"), ("map a bye Jing", "bye", "by"),
     ("map a by hand", "", ""), ("made a by hand", "", ""), ("look at a by row", "", ""), ("map a to b", "", "")])
 def test_comments_that_look_like_pragmas(comment: str, word: str, meant: str) -> None:
     source = Source("test.nesl", with_pragma(comment))
@@ -217,6 +217,19 @@ def test_pragmas_without_by(comment: str, word: str, right: str) -> None:
         ((place, _),) = told[0].places
         assert source.text[place.start:place.end] == word
         assert told[0].hint == f"`by` stands before it: % {right} %"
+
+
+@pytest.mark.parametrize("comments, said", [
+    ("; % map a by Jing %", "this pragma is for no form, as none follows"), ("; % map a by hand %", ""),
+    (" % map a by Jing %;", ""), ("; % map b by Jing %\nfunction g(b) : int -> int = b;", ""),
+    ("; % map a by Jing %\nfunction g(b) : int -> int = b;", "this form binds no a")])
+def test_pragmas_that_stand_outside_their_form(comments: str, said: str, tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, f"function up(n) : int -> [int] = let a = {{i : i in [0:n]}} in a{comments}\n")
+    assert main(["check", path]) == ("binds" in said)
+    told = capsys.readouterr().err
+    assert told.count(said) == 1 and "a pragma for the form before stands before that form's `;`" in told if said \
+        else not told
 
 
 def test_check_warns_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

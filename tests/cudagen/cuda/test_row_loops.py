@@ -212,6 +212,28 @@ def test_bitonic_rows_are_one_launch(level: str) -> None:
     assert (found, launches, done) == ([sorted(elements[at:at + 16]) for at in range(0, 64, 16)], 2, [True])
 
 
+IN_CALLS = BITONIC[:BITONIC.index("function main")] + """
+function sorted(xs) : [int] -> [int] = phases(xs, 2);
+function main(xs, n) : ([int], int) -> [[int]] = let g = group_by(xs, n) in {sorted(r) : r in g};
+"""
+
+
+@simulated
+@pytest.mark.parametrize("name, done", [("main", [True]), ("sorted", [True]), ("g", None)])
+def test_the_name_of_a_function_means_loops_in_calls_of_its_body(name: str, done: list[bool] | None) -> None:
+    job = Job(entry="main", target="cudasim", wishes=(Wish(LEVEL, name, "sub8"),))
+    if done is None:
+        with pytest.raises(NessieError, match="it has no segments"):
+            compile_program(job, TEXT, Source("test.nesl", IN_CALLS), pass_named("borders"))
+        return
+    program = compile_program(job, TEXT, Source("test.nesl", IN_CALLS), pass_named("borders"))
+    device, (elements,) = gpu_device(program, Cudasim(2, 1)), rows([64])
+    noted = offers_noted(device)
+    given = [flatten_value(a, t) for a, t in zip((elements, 16), Compiled(IN_CALLS).signature[0], strict=True)]
+    found = plain_value(execute(program, given, device), Compiled(IN_CALLS).signature[1])
+    assert found == [sorted(elements[at:at + 16]) for at in range(0, 64, 16)] and noted == done
+
+
 COUNTED = """
 function down(xs, k) : ([int], int) -> [int] =
   if k == 0 then xs else down({x + 60 / (xs[#xs - 1 - i] - 1) : x in xs; i in [0:#xs]}, k - 1);
