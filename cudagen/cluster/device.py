@@ -17,7 +17,7 @@ import numpy as np
 from nessie.base.values import OnDevice
 from nessie.cudagen.cluster.engine import Engine
 from nessie.cudagen.cluster.kernels import cluster_program
-from nessie.cudagen.cluster.phases import Launch, words_of
+from nessie.cudagen.cluster.phases import launch, words_of
 from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.cudagen.cpu.assemble import CpuProgram
@@ -28,10 +28,6 @@ from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
 HERE = 1 << 20                  # elements that the driver does not send anywhere
 FEW = 4096                      # elements that go along with tasks, and stay on the driver
-EACH = 2                        # tasks for each thread of a cluster
-SLAB = 1 << 22                  # elements of a task, at most, ...
-MOST_EACH = 64                  # ... but so many tasks a thread are enough
-STACK = 512 << 20               # bytes of a task's stack, where kernels recur
 
 
 class Cluster(ErrorWords):
@@ -115,13 +111,8 @@ class Cluster(ErrorWords):
                 if there is not argument:
                     self.cpu.free(there)
             return results
-        mine = self.made.launchers[kernel]
-        if mine.alone is not None and mine.alone_chunks is not None and \
-                mine.alone_chunks(words_of(mine, arguments), ()) <= 1:
-            mine = mine.alone  # type: ignore[assignment]
-        launch = Launch(self.workers, kernel, mine, arguments)
-        results = launch.run()
-        self.stats.count(mine.elements(launch.words, launch.cells))
+        results, elements = launch(self.workers, kernel, arguments)
+        self.stats.count(elements)
         return results
 
     def is_small(self, launcher: Any, arguments: Sequence[Any]) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.base.system.disk_cache import cached
 from nessie.cudagen.cluster.borders import Borders, with_told_borders
+from nessie.cudagen.cluster.moving.writes import WithoutWrites, split
 from nessie.cudagen.cluster.tasks import Code
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu import machine_code as building
@@ -24,30 +26,36 @@ from nessie.lambda_cu import nodes as ir
 @dataclass(frozen=True)
 class KernelFacts:
     """Of one kernel: its root, and the width of its chunks; the parameters that are offsets, which grow; and arrays
-    over segments, to whose elements both chunks write that have a part of the segment."""
+    over segments, to whose elements both chunks write that have a part of the segment. `order`: the ORDER that it
+    does."""
     root: ir.Space | None
     width: int
     offsets: frozenset[str]
     of_segments: frozenset[str]
+    order: ir.Order | None = None
 
 
 @dataclass(frozen=True)
 class ClusterProgram:
     """`launchers` are those of the plans, which know sizes; `functions` what is in `code`, `borders` what these are
-    told; `facts` are the kernels'; `recursive` ones need large stacks."""
+    told; `facts` are the kernels'; `recursive` ones need large stacks. `split`: those that write to places which data
+    say, without these writes."""
     launchers: Mapping[str, CpuLauncher]
     functions: Mapping[str, loops.Function]
     borders: Mapping[str, Borders]
     facts: Mapping[str, KernelFacts]
     recursive: frozenset[str]
+    split: Mapping[str, WithoutWrites]
     code: Code
 
 
 def cluster_program(built: CpuProgram, width: int | None = None, quick: bool = False) -> ClusterProgram:
     """The program's kernels, ready for a cluster. `width`: items a chunk; `quick`: code is made in a twentieth of the
     time, for few elements."""
-    program = built.program
-    module, borders = with_told_borders(generate(program, "cpu", width))
+    parts = split(built.program)
+    program = replace(built.program, kernels=(*built.program.kernels, *[k.kernel for k in parts.kernels.values()]))
+    module = generate(program, "cpu", width)
+    module, borders = with_told_borders(replace(module, functions=(*module.functions, *parts.new(module.functions))))
     text = llvm.llvm(module)
     names = tuple([f.name for f in module.functions if f.kind == "host"])
     code = b""
@@ -60,7 +68,7 @@ def cluster_program(built: CpuProgram, width: int | None = None, quick: bool = F
     facts = {kernel.name: facts_of(with_good_names(kernel), program, width or chunk_width(kernel, tables))
              for kernel in program.kernels}
     return ClusterProgram(launchers, {f.name: f for f in module.functions}, borders, facts,
-                          built.recursive, Code(hashlib.sha256(code).hexdigest(), code, names))
+                          built.recursive, parts.kernels, Code(hashlib.sha256(code).hexdigest(), code, names))
 
 
 def facts_of(kernel: ir.Kernel, program: ir.Program, width: int) -> KernelFacts:
@@ -68,7 +76,7 @@ def facts_of(kernel: ir.Kernel, program: ir.Program, width: int) -> KernelFacts:
     offsets = frozenset([name for soac in soacs for name in offsets_in(soac.space)])
     orders = [soac for soac in soacs if isinstance(soac, ir.Order)]
     if orders:
-        return KernelFacts(orders[0].space, width, offsets, frozenset())
+        return KernelFacts(orders[0].space, width, offsets, frozenset(), orders[0])
     walk = walk_of(kernel, program)
     of_segments = frozenset([name for step in walk.at(SEGMENT) for name in step.bind.names])
     return KernelFacts(walk.root, width, offsets, of_segments)

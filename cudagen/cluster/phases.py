@@ -1,10 +1,12 @@
 """A kernel's launch on a cluster: its plan's phases in order, each as tasks of some chunks, or on the driver.
 
+    an ORDER     cudagen.cluster.moving: keys go to who sorts their range
     in chunks    reach (cudagen.cluster.reach) says which elements each chunk reads and writes; a task gets those of its
                  chunks, as parts of slabs, and gives what it writes, which are slabs of the result
     once         on the driver, which has what there is one of for each chunk (totals, carries, borders); of large
                  arrays the few places come where chunks meet, and go back
-    on one       what cannot be parted so is one task: chunks that come in order, writes to any place, sorts
+    on one       what cannot be parted so is one task: chunks that come in order, writes to any place, unless they are
+                 apart (cudagen.cluster.moving.writes)
 
 Chunks depend on sizes alone, and the driver folds their totals by the CPU's own code: bits are the CPU target's.
 """
@@ -21,6 +23,8 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
+from nessie.cudagen.cluster.moving import shuffle, sorting
+from nessie.cudagen.cluster.moving.writes import Apart
 from nessie.cudagen.cluster.ranges import Ints, Range
 from nessie.cudagen.cluster.reach import Facts, Known, Reached, lanes_of, places_of, reach
 from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
@@ -31,6 +35,7 @@ from nessie.cudagen.host.device import FAILURE, Array
 from nessie.cudagen.host.launching import UNPACKERS
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import WORKERS, ArrayResult, Phase
+from nessie.cudagen.skeletons.cpu.order_text import CHUNK as EACH_ROWS
 from nessie.lambda_cu import nodes as ir
 
 MOST_PLACES = 1 << 22           # of an array that come to the driver, where it does something once
@@ -49,10 +54,11 @@ class Parts:
 
 class Launch:
     """One launch. `held`: the plan's arrays by name, those that the driver has and those in slabs; `words` and `cells`
-    as a launcher has them."""
+    as a launcher has them. `called`: what users call the kernel, if not by its name."""
 
-    def __init__(self, workers: Workers, name: str, launcher: CpuLauncher, arguments: Sequence[Any]) -> None:
-        self.workers, self.name, self.launcher = workers, name, launcher
+    def __init__(self, workers: Workers, name: str, launcher: CpuLauncher, arguments: Sequence[Any],
+                 called: str = "") -> None:
+        self.workers, self.name, self.launcher = workers, called or name, launcher
         self.words = words_of(launcher, arguments)
         self.cells = launcher.cells()
         self.cell_words: Ints = np.ctypeslib.as_array(self.cells)
@@ -67,13 +73,14 @@ class Launch:
 
     def run(self) -> list[Any]:
         for phase, step in zip(self.launcher.plan.phases, self.launcher.steps, strict=True):
+            if (order := self.order_of(phase)) and isinstance(order.space, ir.Flat):
+                self.order(phase, order)
+                break
             self.take_buffers(phase, step)
             chunks = 1 if step.chunks is None else step.chunks(self.words, self.cells)
             if chunks == 0:
                 continue
-            if step.sort:
-                self.sort(step)
-            elif step.chunks is None:
+            if step.chunks is None:
                 self.once(phase)
             else:
                 self.in_chunks(phase, chunks)
@@ -114,6 +121,8 @@ class Launch:
         if any(p.writable and a in ("cells", WORKERS) for p, a in passed(function, phase)):
             return None
         cuts = self.workers.cuts(chunks, self.launcher.elements(self.words, self.cells))
+        if order := self.order_of(phase):
+            return self.rows_of_order(phase, order, chunks, cuts)
         found = self.reached(phase, np.arange(chunks, dtype=np.int64))
         reads = {name: tasks_of(lanes_of(ranges, chunks), cuts) for name, ranges in found.reads.items()}
         writes = {name: tasks_of(lanes_of(ranges, chunks), cuts) for name, ranges in found.writes.items()
@@ -123,6 +132,36 @@ class Launch:
         if None in owned.values():
             return None
         return Parts(cuts, reads, writes, owned)  # type: ignore[arg-type]
+
+    def order_of(self, phase: Phase) -> ir.Order | None:
+        """The ORDER whose keys the phase sorts, if it does."""
+        order = self.facts.order if self.facts is not None else None
+        return order if order and (phase.library or phase.function.endswith(("_sort", "_firsts"))) else None
+
+    def rows_of_order(self, phase: Phase, order: ir.Order, chunks: int, cuts: Ints) -> Parts:
+        """Of an ORDER over rows, a chunk sorts some of these (skeletons.cpu.order), whose elements are its own."""
+        space = order.space
+        assert not isinstance(space, ir.Flat)
+        segments = self.size(space.segments)
+        rows = np.minimum(cuts * max(1, min(EACH_ROWS, segments // EACH_ROWS)), segments)
+        function = self.workers.made.functions[phase.function]
+        arrays = [(a, p.writable) for p, a in passed(function, phase) if p.array]
+        offsets = "" if isinstance(space, ir.Uniform) else arrays[0][0]
+        ends = rows * self.size(space.length) if isinstance(space, ir.Uniform) else self.elements_of(offsets, rows)
+        of_rows, own = Range(rows[:-1], rows[1:]), Range(ends[:-1], ends[1:] - 1)
+        reads, writes = {offsets: of_rows} if offsets else {}, {}
+        for name, writable in arrays:
+            if writable:
+                wide = 4 if name.endswith("_table") else 1
+                writes[name] = Range(wide * own.low, wide * (own.high + 1) - 1) if self.length(name) else nothing(own)
+            elif name != offsets:
+                reads[name] = own
+        return Parts(cuts, reads, writes, writes)
+
+    def elements_of(self, name: str, places: Ints) -> Ints:
+        """The array's elements at these places."""
+        held = self.held[name]
+        return self.workers.elements(held, places) if isinstance(held, Spread) else held[places]
 
     def on_one(self, phase: Phase, chunks: int) -> Parts:
         """All chunks are one task's, and all of each array."""
@@ -221,20 +260,18 @@ class Launch:
         wrote = part_of(parts.writes[name], task)
         return hull(wrote, part_of(parts.reads[name], task))[0] if name in parts.reads else wrote[0]
 
-    def sort(self, step: PreparedPhase) -> None:
-        """A sort of values by the library, on one worker."""
-        given_name, result_name = step.sort
-        given: list[Any] = []
-        held = self.workers.spread(self.held[given_name], "")
-        array = Given(held.base, 0, held.length, pieces(held.slabs, given), held.fill)
-        self.workers.told.alone(self.name, step.function)
-        task = self.workers.submit(f"{self.name}-{step.function}", tasks.sorted_by, step.function, array, given=given)
-        result = self.held[result_name]
-        slabs = [Slab(0, held.length, task)]
-        if isinstance(result, Spread):
-            result.write(slabs)
+    def order(self, phase: Phase, order: ir.Order) -> None:
+        """The result of an ORDER, of keys that are known."""
+        keys, result = self.held[keys_of(phase, self.workers)], self.launcher.plan.results[0]
+        assert isinstance(result, ArrayResult)
+        there = self.workers.spread(keys, "")
+        if order.firsts:
+            made = sorting.firsts(self.workers, self.name, there)
         else:
-            result[:] = self.workers.download(Spread(held.base, held.length, slabs))
+            base = there.base if order.values else "int"
+            function = phase.function if phase.library else ""
+            made = sorting.sort(self.workers, self.name, there, base, function, order.descending)
+        self.held[result.buffer] = made
 
     # Once -----------------------------------------------------------------------------------
 
@@ -298,8 +335,9 @@ class Launch:
         names = {p.name: a for p, a in passed(function, phase)}
         lengths = {name: self.length(name) for name in self.held} | {
             "cells": len(self.cell_words), "errors": 5, "interrupt": 1}
+        unwritten = {buffer.name for buffer in phase.buffers}
         known = {name: Known(partial(np.take, held)) for name, held in self.held.items()
-                 if isinstance(held, np.ndarray) and held.dtype == np.int64 and len(held)}
+                 if isinstance(held, np.ndarray) and held.dtype == np.int64 and len(held) and name not in unwritten}
         known["cells"] = Known(partial(np.take, self.cell_words))
         for name in self.facts.offsets if self.facts is not None else ():
             held = self.held.get(name)
@@ -343,6 +381,27 @@ class Launch:
             kept[borders.width, count] = made
         return kept[borders.width, count]
 
+    def elements_walked(self) -> int:
+        walked: int = self.launcher.elements(self.words, self.cells)
+        return walked
+
+    def chains(self, whole: CpuLauncher, write: Apart) -> Ints:
+        """The first elements of a write's chains (skeletons.cpu.tables), but for the first one. `whole`: the launcher
+        of the kernel with its writes."""
+        step = next((step for step in whole.steps if step.chains is not None), None)
+        number = 1 if step is None or write.neutral is None else step.chains(self.words, ())  # type: ignore[misc]
+        if step is None or step.chunks is None or number <= 1:
+            return np.zeros(0, np.int64)
+        chunks = step.chunks(self.words, ())
+        first = -(-np.arange(1, number) * chunks // number)         # chunks c with c * number / chunks = chain
+        if write.at.kind == "residual":
+            begins: Ints = np.asarray(self.held[f"{write.at.filter}_count{write.at.side}_carry"])
+        else:
+            own = self.own_elements(self.launcher.plan.phases[-1], np.arange(chunks, dtype=np.int64))
+            assert own is not None
+            begins = own.low
+        return np.asarray(begins[first])
+
     def size(self, size: ir.Size) -> int:
         return size if isinstance(size, int) else self.scalars[size]
 
@@ -368,6 +427,28 @@ class Launch:
         return self.workers.cpu.upload(base, held[:length].copy())
 
 
+def launch(workers: Workers, name: str, arguments: Sequence[Any]) -> tuple[list[Any], int]:
+    """The kernel's results, and how many elements it has walked."""
+    made = workers.made
+    launcher = made.launchers[name]
+    words = words_of(launcher, arguments)
+    apart = made.split.get(name)
+    if apart is None:
+        alone = launcher.alone
+        if alone is not None and launcher.alone_chunks is not None and launcher.alone_chunks(words, ()) <= 1:
+            launcher = alone  # type: ignore[assignment]
+        one = Launch(workers, name, launcher, arguments)
+        return one.run(), one.elements_walked()
+    without = Launch(workers, apart.kernel.name, made.launchers[apart.kernel.name], arguments, name)
+    found = dict(zip(apart.kernel.returns, without.run(), strict=True))
+    for write in apart.apart:
+        arrays = [workers.placed(found[array]) for array in (write.place, *write.values)]
+        places, chains = without.size(write.size), without.chains(launcher, write)
+        written = shuffle.write(workers, name, write, arrays, without.held, places, chains)
+        found |= {result: Array(spread.base, places, spread) for result, spread in written.items()}
+    return [found[result] for result in apart.returns], without.elements_walked()
+
+
 def words_of(launcher: CpuLauncher, arguments: Sequence[Any]) -> list[int]:
     """The scalars' words; arrays have none."""
     words = [0] * len(launcher.slots)
@@ -384,9 +465,24 @@ def passed(function: loops.Function, phase: Phase) -> list[tuple[loops.Parameter
             if isinstance(a, loops.Name)]
 
 
+def keys_of(phase: Phase, workers: Workers) -> str:
+    """The array that an ORDER's phase sorts: the first that it gets."""
+    if phase.library:
+        return names_in(phase)[0]
+    return next(a for p, a in passed(workers.made.functions[phase.function], phase) if p.array)
+
+
+def names_in(phase: Phase) -> list[str]:
+    return [a.name for a in phase.arguments if isinstance(a, loops.Name)]
+
+
 def tasks_of(lanes: Range, cuts: Ints) -> Range:
     """What the lanes of each task have together."""
     return Range(np.minimum.reduceat(lanes.low, cuts[:-1]), np.maximum.reduceat(lanes.high, cuts[:-1]))
+
+
+def nothing(ranges: Range) -> Range:
+    return Range(np.zeros_like(ranges.low), np.full_like(ranges.high, -1))
 
 
 def own_parts(ranges: Range, shared: bool) -> Range | None:

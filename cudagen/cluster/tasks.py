@@ -16,7 +16,6 @@ from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.slabs import Piece
 from nessie.cudagen.cpu.device import load
-from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.host.device import STACK
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -93,6 +92,10 @@ def interrupt(now: bool = True) -> None:
     _interrupt[0] = now
 
 
+def interrupt_address() -> int:
+    return ctypes.addressof(_interrupt)
+
+
 def run_chunks(job: Job, given: list[Any]) -> Arrays:
     """`given`: the code, and what tasks gave."""
     function = functions_of(given[0])[job.function]
@@ -104,7 +107,7 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
                 words.append(word)
                 continue
             case "errors" | "interrupt":
-                words.append(made[ERRORS].ctypes.data if word == ERRORS else ctypes.addressof(_interrupt))
+                words.append(made[ERRORS].ctypes.data if word == ERRORS else interrupt_address())
                 continue
             case Given(base, low, high, pieces, fill):
                 array = assembled(base, low, high, pieces, given, fill)
@@ -208,14 +211,6 @@ def patched(array: Given, places: np.ndarray[Any, Any], values: np.ndarray[Any, 
     found = np.array(assembled(array.base, array.low, array.high, array.pieces, given, array.fill))
     found[places - array.low] = values
     return {"": found}
-
-
-def sorted_by(function: str, array: Given, given: list[Any]) -> Arrays:
-    """The array, sorted by a function of the library."""
-    found = assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
-    result = np.empty_like(found)
-    SORTS[function](found, result)
-    return {"": result}
 
 
 def borders_of(code_of: tuple[str, int, int], offsets: Given, words: Sequence[int | None], given: list[Any]

@@ -35,6 +35,7 @@ from nessie.cudagen.host.memory import view
 from nessie.cudagen.loops import nodes as loops
 
 LOCAL, BORDERED, BROAD, ON_ONE = "in parts", "in parts that overlap", "to all workers", "to one worker"
+SHUFFLED = "to who has the places"
 EACH = 2                        # tasks for each thread of a cluster
 SLAB = 1 << 22                  # elements of a task, at most, ...
 MOST_EACH = 64                  # ... but so many tasks a thread are enough
@@ -47,7 +48,7 @@ Held = np.ndarray[Any, Any] | Spread
 class ToldOfCluster:
     """What happened, for who asks: tasks by the names of what they do, kernels on one worker, arrays that all workers
     got with their bytes, bytes that came to the driver, and how often it waited; how arrays lie for a kernel's tasks
-    (LOCAL, BORDERED, BROAD, ON_ONE), and the bytes that move for it."""
+    (LOCAL, BORDERED, BROAD, ON_ONE, SHUFFLED), and the bytes that move for it."""
     tasks: Counter[str] = field(default_factory=Counter)
     on_one: Counter[tuple[str, str]] = field(default_factory=Counter)
     broad: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -100,6 +101,11 @@ class Workers:
         self.told.tasks[name.partition("-")[0]] += 1
         return self.engine.submit(name, function, *arguments, given=given)
 
+    def parts_of(self, giving: Sequence[Any], names: Sequence[str], name: str) -> list[Any]:
+        """Of what these tasks give, the arrays of these names."""
+        return [self.submit(f"{name}-{number}", tasks.some_of, names, given=[task])
+                for number, task in enumerate(giving)]
+
     def gather(self, waiting: Sequence[Any], kernel: str = "", function: str = "") -> list[Any]:
         self.told.waits += 1
         began = deadline()
@@ -135,6 +141,14 @@ class Workers:
         wanted = max(EACH * threads, min(-(-items // SLAB), MOST_EACH * threads))
         number = max(1, min(chunks, wanted))
         return np.arange(number + 1, dtype=np.int64) * chunks // number
+
+    def spans(self, spread: Spread) -> list[tuple[int, int]]:
+        """The parts of an array that tasks share: its slabs, or if these are few, others."""
+        found = [(slab.low, slab.high) for slab in spread.slabs if slab.low < slab.high]
+        if len(found) < self.engine.workers() and spread.length:
+            cuts = self.cuts(spread.length, spread.length).tolist()
+            found = list(zip(cuts[:-1], cuts[1:], strict=True))
+        return found
 
     def stack(self, kernel: str) -> int:
         """Bytes of a task's stack; 0: as much as it has."""

@@ -5,6 +5,7 @@ task's slabs is not the array's: a task that reads more than it was given would 
 """
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -28,6 +29,8 @@ FLOATS = [((7 * i) % 31 - 11.3) * 0.37 for i in range(300)]
 ROWS = [FLOATS[i * i % 50:i * i % 50 + (i * 7) % 23] for i in range(60)]
 LONG = [[1.5], FLOATS, [], [], FLOATS[:9], [2.5]]
 PLACES = [(i * 37) % 300 for i in range(300)]
+ODD = [math.nan if i % 31 == 5 else -0.0 if i % 7 == 1 else 0.0 if i % 7 == 2 else math.inf if i % 41 == 3
+       else x if i % 3 else FLOATS[i // 9] for i, x in enumerate(FLOATS)]
 
 # A program, its arguments, the kernels that one worker does alone, and the arrays that all workers get.
 PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
@@ -50,7 +53,28 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
         0, 0),
     "recursion": ("fact(n) = if n < 2 then 1 else n * fact(n - 1); "
                   "function main(xs) = fact(round(xs[7] * 9.0)) + fact(5)", (FLOATS,), 1, 0),
-    "equal keys": ("main(is) = {(k, sum(v)) : (k, v) in collect({(rem(i, 7), i) : i in is})}", (PLACES,), 2, 0),
+    "equal keys": ("main(is) = {(k, sum(v)) : (k, v) in collect({(rem(i, 7), i) : i in is})}", (PLACES,), 0, 0),
+    "sums by few keys": ("main(is, xs) = {(k, sum(v)) : (k, v) in collect({(rem(i, 5), x * 0.5) : i in is; x in xs})}",
+                         (PLACES, FLOATS), 0, 0),
+    "float keys": ("main(xs, is) = {(k, sum(v)) : (k, v) in collect({(0.5 * x, i + 1) : x in xs; i in is})}",
+                   (ODD, PLACES), 0, 0),
+    "maxima of survivors by keys": (
+        "main(is, xs) = {(k, max_val(v)) : (k, v) in collect({(rem(i, 6), x) : i in is; x in xs | x > 0.0})}",
+        (PLACES, FLOATS), 0, 0),
+    "histogram of rows": ("main(m) = histogram(flatten({{#row : x in row | x > 0.0} : row in m}))", (ROWS,), 0, 0),
+    "the last write": ("main(xs, is) = xs <- {(rem(i * 7, 40), 2.0 * x) : i in is; x in xs}", (FLOATS, PLACES), 0, 0),
+    "writes of rows": ("main(m, xs) = xs <- flatten({{(#row + j, x * 0.5) : j in [0:#row]; x in row} : row in m})",
+                       (ROWS, FLOATS), 0, 0),
+    "permutation": ("main(xs, is) = permute({0.5 * x : x in xs}, is)", (FLOATS, PLACES), 0, 0),
+    "sort": ("main(xs) : [float] -> [float] = sort(xs)", (ODD,), 0, 0),
+    "descending": ("main(xs) : [float] -> [int] = rank_down(xs)", (ODD,), 0, 0),
+    "ranks": ("main(xs) = rank({round(x) : x in xs})", (FLOATS,), 0, 0),
+    "sort of rows": ("main(m) = {sort({x * 0.5 : x in row}) : row in m}", (ROWS,), 0, 0),
+    "order of rows": ("main(m) = {rank({x * 0.5 : x in row}) : row in m}", (LONG,), 0, 0),
+    "sets of rows": ("main(m) = {remove_duplicates({round(x) : x in row}) : row in m}", (LONG,), 0, 3),
+    "sort by": ("main(xs, is) = {x : (k, x) in sort_any({(rem(i, 7), x * 0.5) : i in is; x in xs})}",
+                (FLOATS, PLACES), 0, 3),
+    "sets": ("main(is) = remove_duplicates({rem(i * i, 41) : i in is})", (PLACES,), 0, 0),
     "sparse matrix": ("main(m, v) = {sum({x * v[round(abs(x))] : x in row}) : row in m}", (ROWS, FLOATS), 0, 1),
 }
 

@@ -1,0 +1,221 @@
+"""What workers do for elements that go to others: they part what they have by who gets it, and put together what comes.
+
+What one task gives is for many: the arrays of number d are for receiver d, who gets those of all givers, in order.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.values import DTYPES
+from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.tasks import (
+    ERRORS,
+    INTERRUPT,
+    Arrays,
+    Given,
+    Made,
+    address,
+    assembled,
+    begun,
+    functions_of,
+    interrupt_address,
+)
+from nessie.cudagen.cpu.sorting import SORTS
+from nessie.cudagen.host.device import ERROR_WORDS
+
+RUN = 64                        # places of a sorted run that are told, from which the borders of all are chosen
+GREATEST, LEAST, INFINITE = 2**63 - 1, -(2**63), 0x7FF0000000000000
+
+
+def found(array: Given, given: list[Any]) -> np.ndarray[Any, Any]:
+    return assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
+
+
+# Writes -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Writing:
+    """A function of the code that writes elements to places, in order; `arguments`: what each is, of 'elements',
+    'places', 'place', 'value0', 'result0' and the words that any function gets. `chains`: where other chains of
+    elements than the first begin; `neutral`: what a chain's own tables hold at first, whose elements are `bases`."""
+    function: str
+    arguments: tuple[str, ...]
+    chains: Ints
+    neutral: tuple[Any, ...]
+    bases: tuple[str, ...]
+
+    def write(self, code: Any, places: Ints, values: Sequence[np.ndarray[Any, Any]],
+              tables: Sequence[np.ndarray[Any, Any]]) -> None:
+        errors = np.zeros(len(ERROR_WORDS), np.int64)
+        arrays = {"place": places, ERRORS: errors} | {f"value{k}": value for k, value in enumerate(values)} | {
+            f"result{k}": table for k, table in enumerate(tables)}
+        words = {name: address(array, 0) for name, array in arrays.items()} | {
+            "elements": len(places), "places": len(tables[0]), INTERRUPT: interrupt_address()}
+        given = [words.get(name, 0) for name in self.arguments]
+        functions_of(code)[self.function](0, 1, (ctypes.c_int64 * len(given))(*given))
+
+    def of_all(self, count: int) -> list[np.ndarray[Any, Any]]:
+        """Tables that change nothing, of so many places."""
+        return [np.full(count, neutral, DTYPES[base]) for neutral, base in zip(self.neutral, self.bases, strict=True)]
+
+
+def parted(place: Given, values: Sequence[Given], cuts: Ints, chains: Ints, given: list[Any]) -> Arrays:
+    """Elements for those who have their places, from one cut to before the next; those with places elsewhere are
+    nobody's. With each part, where chains begin in it."""
+    places, arrays = found(place, given), [found(value, given) for value in values]
+    return in_parts(places, arrays, cuts, chains - place.low)
+
+
+def in_parts(places: Ints, arrays: Sequence[np.ndarray[Any, Any]], cuts: Ints, chains: Ints) -> Arrays:
+    there = np.flatnonzero((places >= 0) & (places < cuts[-1]))
+    owners = np.searchsorted(cuts, places[there], "right").astype(np.int16 if len(cuts) < 1 << 15 else np.int64) - 1
+    order = there[np.argsort(owners, kind="stable")]
+    ends = np.cumsum(np.bincount(owners, minlength=len(cuts) - 1))
+    made: Arrays = {}
+    for d, part in enumerate(np.split(order, ends[:-1])):
+        made[f"place{d}"] = places[part] - cuts[d]
+        made |= {f"value{k}_{d}": array[part] for k, array in enumerate(arrays)}
+        made[f"chains{d}"] = np.searchsorted(part, chains)
+    return made
+
+
+def combined(writing: Writing, place: Given, values: Sequence[Given], cuts: Ints, given: list[Any]) -> Arrays:
+    """As `parted`, of what comes of all elements together, at each place."""
+    count = int(cuts[-1])
+    tables = writing.of_all(count)
+    writing.write(given[0], found(place, given), [found(value, given) for value in values], tables)
+    return in_parts(np.arange(count), tables, cuts, np.zeros(0, np.int64))
+
+
+def written(writing: Writing, tables: Sequence[Made], number: int, givers: int, given: list[Any]) -> Arrays:
+    """What the places of receiver `number` hold when all givers' elements are written."""
+    code, parts = given[0], given[1:givers + 1]
+    made = [begun(table, given) for table in tables]
+    count = len(made[0])
+    names = [f"place{number}", *[f"value{k}_{number}" for k, _ in enumerate(tables)]]
+    for chain in range(len(writing.chains) + 1):
+        mine = [chain_of(part, number, chain) for part in parts]
+        places, *values = [np.concatenate([part[name][at] for part, at in zip(parts, mine, strict=True)])
+                           for name in names]
+        if chain == 0:
+            writing.write(code, places, values, made)
+        else:
+            own = writing.of_all(count)
+            writing.write(code, places, values, own)
+            writing.write(code, np.arange(count), own, made)
+    return {table.name: array for table, array in zip(tables, made, strict=True)}
+
+
+def chain_of(part: Arrays, number: int, chain: int) -> slice:
+    ends = [0, *part[f"chains{number}"], len(part[f"place{number}"])]
+    return slice(ends[chain], ends[chain + 1]) if chain + 1 < len(ends) else slice(0, 0)
+
+
+# Sorts ------------------------------------------------------------------------------------------
+
+
+def codes_of(keys: np.ndarray[Any, Any], descending: bool = False) -> Ints:
+    """Ints that order as keys do (skeletons.cpu.order): there is one zero and one NaN, which comes last."""
+    if keys.dtype != np.float64:
+        codes = keys.astype(np.int64)
+        return ~codes if descending else codes
+    codes = np.ascontiguousarray(keys).view(np.int64)
+    missing = (codes & GREATEST) > INFINITE
+    codes = np.where(codes == LEAST, 0, np.where(codes < 0, codes ^ GREATEST, codes))
+    return np.where(missing, GREATEST, ~codes if descending else codes)
+
+
+def sorted_run(array: Given, function: str, descending: bool, given: list[Any]) -> Arrays:
+    """A part by itself: its keys by a function of the library; or, without one, codes and positions. Some codes with
+    their numbers in the run are told."""
+    keys = found(array, given)
+    if function:
+        made = np.empty_like(keys)
+        SORTS[function](keys, made)
+        run, codes = {"keys": made}, codes_of(made, descending)
+    else:
+        codes = codes_of(keys, descending)
+        order = np.argsort(codes, kind="stable")
+        codes = codes[order]
+        run = {"keys": codes, "positions": order + array.low}
+    some = np.unique(np.linspace(0, len(codes) - 1, RUN).astype(np.int64)) if len(codes) else np.zeros(0, np.int64)
+    return {**run, "some": codes[some], "ranks": some}
+
+
+def run_parted(function: str, descending: bool, number: int, borders: tuple[Ints, Ints, Ints], given: list[Any]
+               ) -> Arrays:
+    """A sorted run of this number, by who gets what is between two borders: each a code, the number of a run, and a
+    rank in that. Of equal keys, those of an earlier run come first."""
+    run = given[0]
+    codes = codes_of(run["keys"], descending) if function else run["keys"]
+    code, of, rank = borders
+    ends = np.where(of < number, np.searchsorted(codes, code), np.where(
+        of > number, np.searchsorted(codes, code, "right"), rank))
+    made: Arrays = {"counts": np.diff([0, *ends, len(codes)])}
+    for name in ("keys", "positions"):
+        if name in run:
+            made |= {f"{name}{d}": part for d, part in enumerate(np.split(run[name], ends))}
+    return made
+
+
+def merged(function: str, number: int, given: list[Any]) -> Arrays:
+    """What receiver `number` has got of all runs, in order."""
+    keys = np.concatenate([part[f"keys{number}"] for part in given])
+    if function:
+        made = np.empty_like(keys)
+        SORTS[function](keys, made)
+        return {"": made}
+    order = np.argsort(keys, kind="stable")
+    return {"": np.concatenate([part[f"positions{number}"] for part in given])[order]}
+
+
+# Firsts -----------------------------------------------------------------------------------------
+
+
+def heads(array: Given, receivers: int, given: list[Any]) -> Arrays:
+    """The different codes of a part and where each is first, by who asks for them; and for each element its head's
+    number, -1 for NaN, which equals nothing."""
+    keys = found(array, given)
+    codes = codes_of(keys)
+    there = ~np.isnan(keys) if keys.dtype == np.float64 else np.ones(len(keys), bool)
+    different, first, inverse = np.unique(codes[there], return_index=True, return_inverse=True)
+    numbers = np.full(len(keys), -1, np.int64)
+    numbers[there] = inverse
+    owners = (mixed(different) % np.uint64(receivers)).astype(np.int64)
+    made: Arrays = {"numbers": numbers, "owners": owners}
+    positions = np.flatnonzero(there)[first] + array.low
+    for d in range(receivers):
+        made |= {f"codes{d}": different[owners == d], f"positions{d}": positions[owners == d]}
+    return made
+
+
+def mixed(codes: Ints) -> np.ndarray[Any, Any]:
+    """Numbers without the codes' regularity."""
+    bits = codes.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    found: np.ndarray[Any, Any] = bits ^ (bits >> np.uint64(32))
+    return found
+
+
+def joined(number: int, given: list[Any]) -> Arrays:
+    """Of all heads that receiver `number` has got, the first with the same code; for each giver."""
+    codes = np.concatenate([part[f"codes{number}"] for part in given])
+    positions = np.concatenate([part[f"positions{number}"] for part in given])
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    ends = np.cumsum([len(part[f"codes{number}"]) for part in given])
+    return {f"firsts{s}": part for s, part in enumerate(np.split(positions[first[inverse]], ends[:-1]))}
+
+
+def firsts(number: int, low: int, given: list[Any]) -> Arrays:
+    """For each element of giver `number` what its head has found; what has none is its own."""
+    mine, *others = given
+    owners, numbers = mine["owners"], mine["numbers"]
+    of_heads = np.zeros(len(owners) + 1, np.int64)
+    for d, other in enumerate(others):
+        of_heads[:-1][owners == d] = other[f"firsts{number}"]
+    return {"": np.where(numbers < 0, np.arange(low, low + len(numbers)), of_heads[numbers])}
