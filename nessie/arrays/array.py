@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import html
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from nessie.arrays.errors import at_call
 from nessie.base.source import NessieError
 
 Width = Literal[32, 64]
+NEVER_CHANGES = "an array never changes"
 Axis = int | tuple[int, ...] | None
 
 
@@ -195,8 +197,12 @@ class Array:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         with at_call():
-            raise NessieError("an array never changes", hint="a.map(lambda x, i: ..., with_index=True) makes another; "
+            raise NessieError(NEVER_CHANGES, hint="a.map(lambda x, i: ..., with_index=True) makes another; "
                                                            "to_numpy().copy() can be written to")
+
+    def __delitem__(self, index: Any) -> None:
+        with at_call():
+            raise NessieError(NEVER_CHANGES, hint="a.select(lambda x: ...) leaves elements out")
 
     def __iter__(self) -> Iterator[Any]:
         value = self._fetched()
@@ -490,6 +496,9 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any
         if not 1 <= len(lengths) <= recorded.MOST_DIMENSIONS or min(lengths) < 0:
             raise NessieError(f"the shape {lengths} is that of no array",
                               hint=f"an array has 1 to {recorded.MOST_DIMENSIONS} dimensions, none negative")
+        if math.prod(lengths) > recorded.MOST_ELEMENTS:
+            raise NessieError(f"the shape {lengths} has more elements than there can be, {recorded.MOST_ELEMENTS:,}",
+                              hint="several arrays, one after another, have parts of them")
         made = recorded.combined("pnew", [recorded.index_of(lengths, device)], see(function, 1), False)
         return Array(made if dtype is None else recorded.narrower(made, dtype))
 

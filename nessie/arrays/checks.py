@@ -124,6 +124,7 @@ def joined_kinds(body: Seen, kinds: Sequence[Kind]) -> Kind:
         both = joined(result, kind)
         if both is None:
             raise NessieError(f"this function gives {shown(kind)}, and takes {shown(result)}",
-                              (body.span(body.written.tree), ""))
+                              (body.span(body.written.tree), ""),
+                              hint="of two elements, it gives one more of their kind")
         result = both
     return result

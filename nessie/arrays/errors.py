@@ -5,16 +5,19 @@ expressions of one structure: what fails in one of them is told at its own place
 """
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 
 from nessie.api.errors import as_nessie_errors
+from nessie.arrays.bodies.expressions.reductions import NONE_GIVEN, OF_SOME
 from nessie.arrays.bodies.source import place_in
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 
+PYTHONS_OWN = os.path.dirname(os.__file__)
 UNEQUAL = "Length mismatch in an apply-to-each."
 WORDS = {
     "Divide by zero.": "Division by zero.",
@@ -25,6 +28,19 @@ WORDS = {
     "The power must be nonnegative for ^ .": "An int to a negative power is no int.",
     "Sqrt of negative number.": "Square root of a negative number.",
     "Ln of negative number.": "Logarithm of a negative number."}
+HINTS = {
+    "Division by zero.": "x // y if y != 0 else 0 says what is meant there",
+    "Modulo by zero.": "x % y if y != 0 else 0 says what is meant there",
+    "Float modulo by zero.": "x % y if y != 0 else 0 says what is meant there",
+    "Float floor division by zero.": "x // y if y != 0 else 0 says what is meant there",
+    "Index out of range.": "v[i] if 0 <= i < len(v) else 0 says what is meant there",
+    "An int to a negative power is no int.": "float(x) ** y",
+    "Square root of a negative number.": "np.sqrt(x) is nan there",
+    "Logarithm of a negative number.": "np.log(x) is nan there",
+    "This float is no int of 64 bits.": "min(max(x, -9e18), 9e18) is within them",
+    "Shift count out of range, it must be in 0..63.": "x << min(n, 63)",
+    "A reduction of no elements needs an identity.": "reduce(f, identity) gives the identity then",
+    **{f"There is no {what} of no elements.": NONE_GIVEN for what in dict.fromkeys(OF_SOME.values())}}
 LABELS = ((re.compile(r"\b(?:mod|rem)\(([^,()]+), ([^,()]+)\)"), r"\1 % \2"),
           (re.compile(r"\blshift\(([^,()]+), ([^,()]+)\)"), r"\1 << \2"),
           (re.compile(r"\brshift\(([^,()]+), ([^,()]+)\)"), r"\1 >> \2"))
@@ -61,12 +77,24 @@ def caller() -> Caller:
     return Caller(frame.f_code, frame.f_lasti)
 
 
+def place_of_call() -> Span | None:
+    """Return where the user has called Nessie: of what is executed and has no text, where that is done."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
+        if not name.startswith("nessie.") and not file.startswith(PYTHONS_OWN) and \
+                (span := place_in(frame.f_code, frame.f_lasti)) is not None:
+            return span
+        frame = frame.f_back
+    return None
+
+
 class at_call(as_nessie_errors):
     """As `as_nessie_errors`; an error without a place is told where the user has called Nessie."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        if isinstance(error, NessieError) and not error.places and (span := caller().span) is not None:
+        if isinstance(error, NessieError) and not error.places and (span := place_of_call()) is not None:
             error.places = ((span, ""),)
         super().__exit__(kind, error, traceback)
 
@@ -76,6 +104,7 @@ def in_words(error: NessieError) -> NessieError:
     error.message = WORDS.get(error.message, error.message)
     if OF_INT.fullmatch(error.message):
         error.message = NO_INT
+    error.hint = error.hint or HINTS.get(error.message, "")
     error.places = tuple([(span, label_in_words(error.message, label)) for span, label in error.places])
     return error
 

@@ -203,7 +203,8 @@ def mapped(operands: Sequence[Operand], body: Body, with_index: bool, fresh: Fre
 def offsets_of(given: Any, rank: int, *place: tuple[Span, str]) -> list[Offset]:
     """Return the offsets, each once, as tuples of so many dimensions."""
     if not isinstance(given, Iterable):
-        raise NessieError(f"the offsets of a stencil are a list, not {given!r}", *place)
+        raise NessieError(f"the offsets of a stencil are a list, not {given!r}", *place,
+                          hint="[-1, 0, 1] of one dimension, [(0, -1), (0, 1)] of two")
     found = [ints("an offset", one, *place) for one in given]
     if not found:
         raise NessieError("a stencil has one offset at least", *place, hint="[0] is that of the element itself")
@@ -218,14 +219,15 @@ def ints(what: str, given: Any, *place: tuple[Span, str]) -> tuple[int, ...]:
     try:
         return tuple([operator.index(one) for one in (given if isinstance(given, Iterable) else (given,))])
     except TypeError:
-        raise NessieError(f"{what} is made of ints, and this is {given!r}", *place) from None
+        raise NessieError(f"{what} is made of ints, and this is {given!r}", *place,
+                          hint="one of one dimension is an int, one of two a pair of ints") from None
 
 
 def is_apart(parameters: int, neighbours: int, place: Span) -> bool:
     """Does a stencil's function take its neighbours one by one?"""
     if parameters not in (1, neighbours):
         raise NessieError(f"the function of a stencil takes its {neighbours} neighbours, as one or one by one",
-                          (place, f"takes {parameters}"))
+                          (place, f"takes {parameters}"), hint="lambda v: ... takes them as one: v[-1]")
     return parameters == neighbours > 1
 
 

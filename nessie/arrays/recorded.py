@@ -15,6 +15,7 @@ from nessie.arrays.errors import Caller, caller
 from nessie.base.source import NessieError
 
 MOST_DIMENSIONS = 4
+MOST_ELEMENTS = 2 ** 48
 
 
 def index_of(shape: tuple[int, ...], device: str | None = None) -> nodes.Node:
@@ -31,7 +32,8 @@ def node_of(value: Any) -> nodes.Node:
 
 def checked(leaf: nodes.Node) -> nodes.Node:
     if len(leaf.shape) > MOST_DIMENSIONS:
-        raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this has {len(leaf.shape)}")
+        raise NessieError(f"an array has at most {MOST_DIMENSIONS} dimensions, and this has {len(leaf.shape)}",
+                          hint="x.reshape(n, -1) has the same elements in two dimensions")
     return leaf
 
 
@@ -143,9 +145,11 @@ def named_reduction(node: nodes.Node, how: str) -> nodes.Node:
     while isinstance(node.kind, Rows):
         node = flattened(node)
     if not is_number(node.kind):
-        raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
+        raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}",
+                          hint="a.map(lambda x: ...) makes numbers of them")
     if how in reductions.OF_SOME and 0 in node.shape:
-        raise NessieError(f"there is no {reductions.OF_SOME[how]} of no elements")
+        raise NessieError(f"there is no {reductions.OF_SOME[how]} of no elements",
+                          hint=reductions.NONE_GIVEN)
     if how in ("any", "all") and node.kind != BOOL:
         node = elementwise(how, [node], see(TO_KIND[BOOL]))
     return nodes.Node((), reductions.gives(how, node.kind), nodes.Reduced(node, how))
@@ -173,7 +177,8 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
     gives = stencil_kind(body, node.kind, tuple(found), apart, with_index)
     kind = joined(gives, other.kind)
     if other.shape:
-        raise NessieError(f"outside is one value, and this is {nodes.shown_shape(other.shape)} of them")
+        raise NessieError(f"outside is one value, and this is {nodes.shown_shape(other.shape)} of them",
+                          hint="0, or what the function gives: a number, or a tuple (p, q) that pnew and map make")
     if kind is None:
         raise NessieError(f"outside is {shown(other.kind)}, and the function gives {shown(gives)}",
                           (body.span(body.written.tree), ""))

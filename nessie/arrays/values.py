@@ -18,6 +18,7 @@ from nessie.arrays.devices import GPU, HOST
 from nessie.base.source import NessieError
 
 Array = np.ndarray[Any, Any]
+SEQUENCES = "nest takes a sequence of sequences"
 
 
 def leaf(value: Any, copy: bool) -> nodes.Node:
@@ -92,8 +93,7 @@ def of_records(given: Sequence[Any], of: type, names: Sequence[str]) -> Tuples:
 
 def as_array(value: Any) -> Array:
     if isinstance(value, np.ma.MaskedArray):
-        raise NessieError("a masked array has elements that are none",
-                          hint="x.compressed() leaves them out, x.filled(0) replaces them")
+        raise NessieError(outside.MASKED, hint=outside.UNMASKED)
     try:
         array = np.asarray(value)
     except ValueError:
@@ -109,8 +109,11 @@ def as_array(value: Any) -> Array:
 def of_objects(value: Any, array: Array) -> NessieError:
     """Return the error of Python objects: what they are, and what is given instead of them."""
     held = [one for one in array.flat if not isinstance(one, bool | int | float | np.generic)]
+    if not held and isinstance(value, np.ndarray):
+        return NessieError("an array of objects has no fixed width",
+                           hint="x.astype(int) and x.astype(float) have; x.tolist() is taken as a list is")
     if not held:
-        return NessieError("an int has 64 bits here: it is less than 2^63", hint=outside.FLOAT_HOLDS_IT)
+        return NessieError(outside.BEYOND_64, hint=outside.FLOAT_HOLDS_IT)
     if array.ndim and held[0] is None:
         return NessieError("None is no number: an array has a value at each place",
                            hint="math.nan stands for a missing float")
@@ -123,7 +126,8 @@ def of_objects(value: Any, array: Array) -> NessieError:
         return NessieError(f"{describe(value)} has no elements at places", hint="list(x) has them in order")
     return NessieError(f"{describe(value) if array.ndim == 0 else describe(held[0])} cannot be in an array: it holds "
                        "numbers, truth values or records",
-                       hint="nessie.nest(rows) takes rows of any lengths" if isinstance(held[0], list | tuple) else "")
+                       hint="nessie.nest(rows) takes rows of any lengths" if isinstance(held[0], list | tuple)
+                       else "numbers that stand for the others can be: [ids[x] for x in values]")
 
 
 def kind_of_dtype(array: Array) -> Kind:
@@ -167,8 +171,11 @@ def nested(rows: Any) -> nodes.Node:
     if isinstance(rows, Nested):
         return leaf(rows, False)
     if isinstance(rows, Tuples):
-        raise NessieError("nest takes a sequence of sequences, and this is one of tuples",
+        raise NessieError(f"{SEQUENCES}, and this is one of tuples",
                           hint="nessie.array(x) is an array of tuples")
+    if not isinstance(rows, Iterable):
+        raise NessieError(f"{SEQUENCES}, and this is {describe(rows)}", hint="[[1, 2], [], [3]]")
+    rows = list(rows)
     return leaf(rows_of_rows(rows, max([depth(row) for row in rows], default=1)), False)
 
 
@@ -185,7 +192,7 @@ def depth(row: Any) -> int:
 def rows_of_rows(rows: Any, levels: int) -> Nested:
     """Return the rows, which have so many levels of sequences in each."""
     if any([depth(row) == 0 for row in rows]):
-        raise NessieError("nest takes a sequence of sequences")
+        raise NessieError(SEQUENCES, hint="nessie.array(x) takes a sequence of numbers")
     offsets = np.cumsum([0, *[len(row) for row in rows]])
     if levels > 1:
         return Nested(offsets, rows_of_rows([one for row in rows for one in row], levels - 1))

@@ -13,6 +13,7 @@ from typing import Any
 from nessie.arrays.bodies.expressions.values import Env
 from nessie.arrays.bodies.kinds import Kind, Unknown, shown
 from nessie.arrays.bodies.outside import Seen, method_of
+from nessie.arrays.bodies.source import IN_ORDER
 from nessie.arrays.bodies.statements import Statements
 from nessie.arrays.bodies.trees import Fresh, Made, name, pattern, together, typed
 from nessie.base.records import dataclass
@@ -106,11 +107,12 @@ class Module:
         wanted = function.parameters
         if beyond := function.written.beyond_order:
             raise told(NessieError(f"arguments are given in order here, and {beyond}",
-                                   (function.span(function.written.tree), "")))
+                                   (function.span(function.written.tree), ""), hint=IN_ORDER))
         if len(wanted) != len(kinds):
             raise told(NessieError(
                 f"the function takes {', '.join(wanted) or 'nothing'}, and is called with {len(kinds)} "
-                f"argument{'s' * (len(kinds) != 1)}", (function.span(function.written.tree), "")))
+                f"argument{'s' * (len(kinds) != 1)}", (function.span(function.written.tree), ""),
+                hint="map gives a function the element; combine one of each array; with_index=True the place, too"))
         try:
             self.made[key] = self.of_kinds(*key)
         except NessieError as error:
@@ -135,7 +137,8 @@ class Module:
             except Unknown as unknown:
                 if unknown.of != key:
                     raise
-                raise NessieError(f"{function.name} calls itself on every path", (place, "")) from None
+                raise NessieError(f"{function.name} calls itself on every path", (place, ""),
+                                  hint="a path on which it does not is where it ends") from None
             finally:
                 del self.working[key]
             if made.kind == gives or key not in self.recursive:

@@ -26,6 +26,7 @@ After = Callable[[Env], Made]
 ROUNDS = 8              # of widening, until a loop's kinds are given up
 DONE, RESULT = "#done", "#result"           # what a return in a loop sets: no names of Python
 BROKEN = "#broken"                          # what a break in a loop with an else sets
+NEVER_ENDS, ENDS = "this loop never ends", "break and return end it"
 HAS = "#has "                               # before a name: has it a value?
 
 
@@ -130,7 +131,8 @@ class Loops(Sequences):
             self.refuse(node.iter, "range takes one to three ints")
         step = constant_int(given[2]) if len(given) == 3 else 1
         if not step:
-            self.refuse(given[2], "the step of a range is a constant here, and not 0")
+            self.refuse(given[2], "the step of a range is a constant here, and not 0",
+                        hint="while i < n: ...; i += step counts by any step")
         if not isinstance(node.target, ast.Name):
             self.refuse(node.target, "a range gives one int after another")
         start, end = (number(0), bounds[0].exp) if len(bounds) == 1 else (bounds[0].exp, bounds[1].exp)
@@ -153,7 +155,7 @@ class Loops(Sequences):
     def repeated(self, node: ast.While, test: ast.expr, body: list[ast.stmt], env: Env, then: After,
                  loop: Loop | None) -> Made:
         if isinstance(test, ast.Constant) and test.value and not leaves(body):
-            self.refuse(node, "this loop never ends")
+            self.refuse(node, NEVER_ENDS, hint=ENDS)
         always = isinstance(test, ast.Constant) and bool(test.value)
         return self.looped(node, body, env, then, loop, lambda env: self.truth(test, env), lambda env: env, {}, {},
                            surely=always, returns=always and not breaks(body))
@@ -199,7 +201,7 @@ class Loops(Sequences):
             return self.otherwise(node, orelse, name(ended[BROKEN]), env, then, loop) if orelse else then(env)
         if returns:
             if not result:
-                raise rounds.unknown or self.error(node, "this loop never ends")
+                raise rounds.unknown or self.error(node, NEVER_ENDS, ENDS)
             made = self.returned(Made(name(ended[RESULT]), result[0]), env, loop)
             return Made(let(bound, started, made.exp), made.kind)
         rest = self.apart(node, "behind", behind, follows)
@@ -328,7 +330,8 @@ class Loops(Sequences):
         for kind in kinds[1:]:
             both = self.join(result, kind)
             if both is None:
-                self.refuse(node, f"{of} is {shown(result)} here and {shown(kind)} there")
+                self.refuse(node, f"{of} is {shown(result)} here and {shown(kind)} there",
+                            hint="a name of its own for each kind")
             result = both
         return result
 

@@ -29,6 +29,9 @@ VALUES = (*NUMBERS, np.ndarray)
 MISSING = object()
 MOST = 2 ** 63 - 1
 BEYOND = "there are ints beyond 64 bits"
+BEYOND_64 = "an int has 64 bits here: it is less than 2^63"
+MASKED = "a masked array has elements that are none"
+UNMASKED = "x.compressed() leaves them out, x.filled(0) replaces them"
 FLOAT_HOLDS_IT = "float(n) and a.astype(float) hold them, rounded"
 SHORT = {"numpy": "np"}                 # what users call modules
 
@@ -115,8 +118,11 @@ def see(function: Any, count: int | None = None) -> Seen:
         raise NessieError(f"a body is a Python function, not {describe(function)}", hint=instead_of(function))
     found = Seen(function, count)
     for of, text, value in found.captured:
+        place = of.span(of.written.tree), ""
         if beyond_64_bits(value):
-            raise NessieError(f"{text}: {BEYOND}", (of.span(of.written.tree), ""), hint=FLOAT_HOLDS_IT)
+            raise NessieError(f"{text}: {BEYOND}", place, hint=FLOAT_HOLDS_IT)
+        if isinstance(value, np.ma.MaskedArray):
+            raise NessieError(f"{text}: {MASKED}", place, hint=UNMASKED)
     return found
 
 
@@ -268,6 +274,8 @@ def kind_of(value: Any) -> Kind:
             return rows_of(KINDS[value.dtype.kind], value.ndim)
         case np.ndarray() if value.ndim and value.dtype.names:
             raise NessieError("an array of records is given as an argument, not seen from a body")
+        case np.ndarray() if value.dtype.kind == "O":
+            raise NessieError("an array of objects has no fixed width", hint="x.astype(int) and x.astype(float) have")
     raise NessieError(f"{describe(value)} is nothing that a body can compute with",
                       hint="numbers, truth values, and NumPy's arrays of them are")
 

@@ -19,6 +19,7 @@ from nessie.base.source import NessieError, Source, Span
 from nessie.base.system.forking import cached_property
 
 Function = ast.FunctionDef | ast.Lambda
+IN_ORDER = "a function that calls it with its arguments in order, def f(x): ..., can be a body"
 MARK = "<the body of a lambda>"
 MORE = CO_VARARGS | CO_VARKEYWORDS
 

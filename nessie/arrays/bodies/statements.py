@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from nessie.arrays.bodies.expressions.calls import OF_THE_WORLD
+from nessie.arrays.bodies.expressions.iterations import NAMES_ONLY
 from nessie.arrays.bodies.expressions.values import Env, attempts
 from nessie.arrays.bodies.kinds import BOOL, Ends, Items, Kind
 from nessie.arrays.bodies.loops import After, Loop, Loops, gathered, leaves, name_in, set_in, spread
@@ -17,6 +18,8 @@ from nessie.arrays.bodies.named import with_statements
 from nessie.arrays.bodies.outside import looked_up, static
 from nessie.arrays.bodies.trees import Made, become, let, name, together
 from nessie.syntax import nodes as syntax
+
+STATEMENTS = "assignments, if, while, for and return can be in a body"
 
 
 class Statements(Loops):
@@ -49,7 +52,7 @@ class Statements(Loops):
             case ast.Pass():
                 return then(env)
             case ast.Return(value=None):
-                self.refuse(first, "a body returns a value")
+                self.refuse(first, "a body returns a value", hint="return x")
             case ast.Return(value=ast.expr() as value):
                 return self.returned(self.value(value, env), env, loop)
             case ast.Break() | ast.Continue():
@@ -74,27 +77,29 @@ class Statements(Loops):
                 return self.counted(first, env, then, loop)
             case ast.While():
                 return self.repeated(first, first.test, first.body, env, then, loop)
-        self.refuse(first, self.refusal(first), hint="assignments, if, while, for and return can be in a body")
+        self.refuse(first, *self.refusal(first))
 
-    def refusal(self, statement: ast.stmt) -> str:
+    def refusal(self, statement: ast.stmt) -> tuple[str, str]:
+        """What cannot be in a body, and what can."""
         match statement:
             case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
-                return "yield cannot be in a body"
+                return "yield cannot be in a body", STATEMENTS
             case ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute() as called)):
                 what = static(self.function, called)
                 if looked_up(OF_THE_WORLD, what, False):
-                    return f"{ast.unparse(called)} cannot be in a body: elements are computed in any order"
-                return f"the value of {ast.unparse(called)}(...) is taken by nobody; a call changes nothing in a body"
+                    return f"{ast.unparse(called)} cannot be in a body: elements are computed in any order", STATEMENTS
+                return (f"the value of {ast.unparse(called)}(...) is taken by nobody; a call changes nothing in a body",
+                        "x = f(...) gives it a name")
             case ast.Expr():
-                return "an expression whose value nobody takes does nothing in a body"
+                return "an expression whose value nobody takes does nothing in a body", "return x makes it the result"
             case ast.AugAssign(target=ast.Name(id=changed)):
-                return f"{changed} has no value yet"
+                return f"{changed} has no value yet", f"{changed} = 0 before it"
             case ast.Assign() | ast.AugAssign() | ast.Delete():
-                return "a body sets names; it changes no array and no object"
+                return f"this cannot be changed in a body: {ast.unparse(statement)[:40]}", NAMES_ONLY
         words = {ast.FunctionDef: "a function defined inside", ast.ClassDef: "a class", ast.Raise: "raise",
                  ast.Try: "try", ast.With: "with", ast.Assert: "assert", ast.Import: "import",
                  ast.ImportFrom: "import", ast.Global: "global", ast.Nonlocal: "nonlocal", ast.Match: "match"}
-        return f"{words.get(type(statement), type(statement).__name__.lower())} cannot be in a body"
+        return f"{words.get(type(statement), type(statement).__name__.lower())} cannot be in a body", STATEMENTS
 
     # Assignments and branches -----------------------------------------------------------------------
 

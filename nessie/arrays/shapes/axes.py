@@ -12,7 +12,7 @@ import numpy as np
 
 from nessie.arrays import array as arrays
 from nessie.arrays import nodes, recorded
-from nessie.arrays.bodies.expressions.reductions import OF_SOME, ONE_BY_ONE, gives
+from nessie.arrays.bodies.expressions.reductions import NONE_GIVEN, OF_SOME, ONE_BY_ONE, gives
 from nessie.arrays.bodies.kinds import Kind, Rows, is_number, shown
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.errors import caller
@@ -62,7 +62,7 @@ def along(a: arrays.Array, how: str, axes: Sequence[int]) -> arrays.Array:
     if not is_number(node.kind):
         raise NessieError(f"{how} takes numbers, and these are {shown(node.kind)}")
     if how in OF_SOME and 0 in [node.shape[at] for at in axes]:
-        raise NessieError(f"there is no {OF_SOME[how]} of no elements")
+        raise NessieError(f"there is no {OF_SOME[how]} of no elements", hint=NONE_GIVEN)
     if 0 in node.shape:                     # of rows without elements, NESL does not know how many there are
         if how in OF_NONE:
             return known(getattr(np, how)(empty(node), axis=tuple(axes) if len(axes) > 1 else axes[0]), a)

@@ -15,6 +15,9 @@ M = nessie.array([[1, 2], [3, 4]])
 F = nessie.array([1.5, 2.5])
 ROWS = nessie.nest([[1, 2], [3]])
 TEXT, TABLE = "text", {"a": 1}
+MASKED = np.ma.masked_array([1, 2, 3], [True, False, False])
+OBJECTS = np.array([1, 2, 3], object)
+OFFSETS = [-1, 0]
 LONG, LONGS = 2 ** 64, np.array([1, 2 ** 63], np.uint64)
 
 
@@ -128,6 +131,93 @@ def all_of(*xs):
     return xs
 
 
+def changes_outside(x):
+    np_table[x] = 1
+    return x
+
+
+def adds_outside(x):
+    np_table[x] += 1
+    return x
+
+
+def deletes(x):
+    del x
+    return 1
+
+
+def yields_within(x):
+    y = yield x
+    return y
+
+
+async def awaits(x):
+    return x
+
+
+@nessie.host_section
+def section_of_elements(a):
+    if a > 1:
+        a = a + 1
+    return a
+
+
+@nessie.host_section
+def section_until_nothing(a):
+    while a:
+        a = a - 1
+    return a
+
+
+@nessie.host_section
+def section_that_changes(a):
+    a[0] = 1
+    return a
+
+
+@nessie.host_section
+def section_that_prints(a):
+    print(a)
+    return a
+
+
+@nessie.host_section
+def section_that_tries(a):
+    try:
+        a = a + 1
+    except ValueError:
+        pass
+    return a
+
+
+@nessie.host_section
+def section_that_opens(a):
+    with open("f") as file:
+        return a
+
+
+@nessie.host_section
+def section_that_yields(a):
+    yield a
+
+
+@nessie.host_section
+def section_of_a_dict(a):
+    table = {1: a}
+    return table[1]
+
+
+@nessie.host_section
+def section_of_a_text(a):
+    if a.sum() == "6":
+        a = a + 1
+    return a
+
+
+def executed() -> None:
+    exec("A.map(lambda x: x + 1)", {"A": A})
+
+
 REFUSED: dict[str, Any] = {
     "a change of an element": lambda: A.map(changes),
     "print": lambda: A.map(with_print),
@@ -224,6 +314,58 @@ REFUSED: dict[str, Any] = {
     "an argument by name only": lambda: A.map(lambda x: by_name(x, k=2)),
     "a key": lambda: nessie.nest([[1]]).map(lambda row: max(row, key=lambda x: (x, x))),
     "a reverse order": lambda: nessie.nest([[1]]).map(lambda row: sorted(row, reverse=len(row))),
+    "a change of an array from outside": lambda: A.map(changes_outside),
+    "an addition to an array from outside": lambda: A.map(adds_outside),
+    "a name that is deleted": lambda: A.map(deletes),
+    "yield within": lambda: A.map(yields_within),
+    "an async function": lambda: A.map(awaits),
+    "open in an expression": lambda: A.map(lambda x: len(open("f").read())),
+    "a set": lambda: A.map(lambda x: {x}),
+    "a dict of a comprehension": lambda: A.map(lambda x: {y: y for y in range(x)}),
+    "bytes": lambda: A.map(lambda x: b"a"),
+    "a complex number": lambda: A.map(lambda x: x + 1j),
+    "a lambda that is called": lambda: A.map(lambda x: (lambda y: y)(x)),
+    "arguments by a star": lambda: A.map(lambda x: max(*[x, x])),
+    "a power of more than 64 bits": lambda: A.map(lambda x: x + 2 ** 70),
+    "a masked array as an operand": lambda: A + MASKED,
+    "a masked array beside another": lambda: A.combine(MASKED, lambda x, y: x + y),
+    "a masked array from outside": lambda: A.map(lambda x: MASKED[x - 1]),
+    "a masked row": lambda: nessie.nest([MASKED]),
+    "a masked array in a section": lambda: section_that_changes(MASKED),
+    "an array of objects that are ints": lambda: nessie.array(OBJECTS),
+    "an array of objects as an operand": lambda: A * np.array([1, "a", None], object),
+    "an array of objects from outside": lambda: A.map(lambda x: OBJECTS[x - 1]),
+    "None among numbers": lambda: nessie.array([1, None]),
+    "an array of complex numbers": lambda: nessie.array([1j]),
+    "a number of rows": lambda: nessie.nest(5),                                 # type: ignore[arg-type]
+    "rows among numbers": lambda: nessie.nest([1, [2]]),
+    "offsets that are no ints": lambda: A.stencil([0.5, 1], 0, lambda v: v[1]),
+    "offsets that are texts": lambda: A.stencil(["left"], 0, lambda v: v[1]),
+    "offsets that are one number": lambda: A.stencil(1, 0, lambda v: v[1]),
+    "no offsets": lambda: A.stencil([], 0, lambda v: 1),
+    "offsets of several dimensions": lambda: M.stencil([(0, 1), 1], 0, lambda v: v[0, 1]),
+    "a neighbour by a name from outside": lambda: A.stencil(OFFSETS, 0, lambda v: v[OFFSETS[0]]),
+    "a neighbour by a loop's variable": lambda: A.stencil(OFFSETS, 0, lambda v: sum([v[k] for k in (-1, 0)])),
+    "a neighbour of other dimensions": lambda: M.stencil([(0, 1)], 0, lambda v: v[1]),
+    "neighbours by a slice": lambda: A.stencil(OFFSETS, 0, lambda v: v[-1:1]),
+    "the greatest of no elements": lambda: nessie.array([]).max(),
+    "the greatest of no elements of each row": lambda: nessie.array(np.zeros((2, 0))).max(axis=1),
+    "the greatest of what is nothing": lambda: A.select(lambda x: x > 5).max().evaluate(),
+    "an element that is deleted": lambda: operator.delitem(A, 0),
+    "a result in an array that is given": lambda: np.add(A, 1, out=np.zeros(3)),
+    "arrays under if": lambda: 1 if A else 2,
+    "arrays under and": lambda: A and A,
+    "an array of elements under if in a section": lambda: section_of_elements(A),
+    "an array of elements under while in a section": lambda: section_until_nothing(A),
+    "a change of an element in a section": lambda: section_that_changes(A),
+    "print in a section": lambda: section_that_prints(A),
+    "try in a section": lambda: section_that_tries(A),
+    "with in a section": lambda: section_that_opens(A),
+    "yield in a section": lambda: section_that_yields(A),
+    "a dict in a section": lambda: section_of_a_dict(A),
+    "a text in a section": lambda: section_of_a_text(A),
+    "exec": executed,
+    "too large a shape": lambda: nessie.pnew(2 ** 50, lambda i: i),
     "a list of two kinds": lambda: A.map(lambda x: sorted([x, (x, x)])),
 }
 np_table = np.array([5, 6])

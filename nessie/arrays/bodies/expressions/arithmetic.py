@@ -77,7 +77,7 @@ class Arithmetic(Truth):
                 return Made(self.rounding_down(isinstance(op, ast.Mod), kind, x, y, span), kind)
             case ast.LShift() | ast.RShift() | ast.BitAnd() | ast.BitOr() | ast.BitXor():
                 if kind == FLOAT:
-                    self.refuse(node, "ints have bits, and a float is none")
+                    self.refuse(node, "ints have bits, and a float is none", hint="int(x) is one, rounded to 0")
                 if isinstance(op, ast.LShift | ast.RShift):
                     return Made(call("lshift" if isinstance(op, ast.LShift) else "rshift", x, y, span=span), INT)
                 return Made(binary(OF_BITS[type(op)], x, y, span), INT)

@@ -17,7 +17,7 @@ from nessie.arrays.bodies.expressions.given import given as given_in_python
 from nessie.arrays.bodies.expressions.values import Env, number_of
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, looked_up, static
-from nessie.arrays.bodies.source import root
+from nessie.arrays.bodies.source import IN_ORDER, root
 from nessie.arrays.bodies.trees import Made, at, become, call, let, name, together
 from nessie.base.source import NessieError
 
@@ -49,11 +49,13 @@ class Calls(Arithmetic):
             self.refuse(node.func, f"{node.func.id} is no function: it is a value of the body")
         function = static(self.function, node.func) if isinstance(node.func, ast.Name | ast.Attribute) else MISSING
         if function is MISSING:
-            self.refuse(node.func, f"{ast.unparse(node.func)[:40]} is no function that is known here")
+            self.refuse(node.func, f"{ast.unparse(node.func)[:40]} is no function that is known here",
+                        hint="a function that is defined outside of the body has a name")
         if any([isinstance(argument, ast.Starred) for argument in node.args]):
-            self.refuse(node, "arguments are given one by one here")
+            self.refuse(node, "arguments are given one by one here", hint="f(x, y) instead of f(*xs)")
         if looked_up(OF_THE_WORLD, function, False):
-            self.refuse(node, f"{ast.unparse(node.func)} cannot be in a body: elements are computed in any order")
+            self.refuse(node, f"{ast.unparse(node.func)} cannot be in a body: elements are computed in any order",
+                        hint="what it does can be done with the array that comes of it")
         if isinstance(function, Seen):
             return self.call_of_body(node, function, env)
         if instead := given_in_python(function, self.span(node)):
@@ -132,7 +134,8 @@ class Calls(Arithmetic):
         """A call of a record's method."""
         method = self.module.method(kind.make, of.attr)
         if method is None:
-            self.refuse(of, f"{shown(kind)} has no method {of.attr}")
+            self.refuse(of, f"{shown(kind)} has no method {of.attr}",
+                        hint="records have the methods of their class; numbers are given to functions: abs(x)")
         if method.captured or len(method.functions()) > 1:
             self.refuse(of, f"{of.attr} uses what stands outside of its class, and a method in a body does not",
                         hint=f"a function that takes a {shown(kind)} may")
@@ -165,7 +168,7 @@ class Calls(Arithmetic):
         named = [one.arg for one in tree.kwonlyargs if one.arg in given]
         if named or (beyond := function.written.beyond_order):
             self.refuse(node, f"arguments are given in order here, and "
-                              f"{f'{named[0]} is given by name only' if named else beyond}")
+                              f"{f'{named[0]} is given by name only' if named else beyond}", hint=IN_ORDER)
         defaults = dict(zip(reversed(wanted), reversed(tree.defaults)))
         for name_ in wanted:
             if name_ not in given and isinstance(defaults.get(name_), ast.Constant):
@@ -174,7 +177,8 @@ class Calls(Arithmetic):
             self.refuse(node, f"{left[0]} has no constant as its default, and a body takes no other over",
                         hint=f"a function without {left[0]}, which names what the default is, can be called")
         if set(given) != set(wanted) or len(node.args) > len(wanted):
-            self.refuse(node, f"{function.function.__name__} takes {', '.join(wanted) or 'nothing'}")
+            self.refuse(node, f"{function.function.__name__} takes {', '.join(wanted) or 'nothing'}",
+                        hint=f"and is given {len(node.args) + len(node.keywords)} here")
         return [self.constant(node, given[n].value) if given[n] is defaults.get(n)      # type: ignore[attr-defined]
                 else self.value(given[n], env) for n in wanted]
 

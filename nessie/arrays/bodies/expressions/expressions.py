@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from nessie.arrays.bodies import outside
 from nessie.arrays.bodies.expressions import numbers
 from nessie.arrays.bodies.expressions.calls import Calls
 from nessie.arrays.bodies.expressions.names import CANNOT
@@ -23,6 +24,13 @@ class Expressions(Calls):
                         hint="v[0] of one dimension, v[-1, 0] of two; sum(v), min(v), max(v) take all")
         return replace(made, exp=at(made.exp, self.span(node)))
 
+    def folded(self, node: ast.expr) -> int | None:
+        """The int that an expression of literals gives."""
+        try:
+            return numbers.folded(node)
+        except OverflowError:
+            self.refuse(node, outside.BEYOND_64, hint="a float holds it, rounded: 2.0 ** 70")
+
     def any_value(self, node: ast.expr, env: Env) -> Made | Window:
         match node:
             case ast.Constant(value=value):
@@ -33,6 +41,8 @@ class Expressions(Calls):
                 return self.attribute(node, env)
             case ast.Tuple(elts=parts) | ast.List(elts=parts) if parts:
                 return self.items([self.value(part, env) for part in parts])
+            case ast.BinOp() | ast.UnaryOp() if (folded := self.folded(node)) is not None:
+                return Made(number(folded), INT)
             case ast.UnaryOp(op, operand):
                 return self.unary(node, op, operand, env)
             case ast.BoolOp(op, parts):
@@ -43,8 +53,6 @@ class Expressions(Calls):
                 true, false = self.where(test, env)
                 return self.one_of(node, lambda: self.truth(test, env), lambda: self.lazily(body, true),
                                    lambda: self.lazily(orelse, false))
-            case ast.BinOp() | ast.UnaryOp() if (folded := numbers.folded(node)) is not None:
-                return Made(number(folded), INT)
             case ast.BinOp(left, op, right):
                 return self.arithmetic(node, op, self.value(left, env), self.value(right, env))
             case ast.Subscript(inner, index):

@@ -15,6 +15,7 @@ from nessie.arrays.bodies.trees import Made, become, binary, call, item, let, na
 from nessie.syntax import nodes as syntax
 
 Around = Callable[[syntax.Exp], syntax.Exp]
+NAMES_ONLY = "a body sets names; it changes no array and no object"
 
 
 class Iterations(Expressions):
@@ -25,7 +26,8 @@ class Iterations(Expressions):
         if isinstance(made.kind, Items):
             return self.written(node, made)
         if not isinstance(made.kind, Rows):
-            self.refuse(node, f"a sequence is needed here, and this is {shown(made.kind)}")
+            self.refuse(node, f"a sequence is needed here, and this is {shown(made.kind)}",
+                        hint="range(n) has the ints below n; nessie.nest(rows).map(f) gives f rows")
         return made
 
     def written(self, node: ast.expr, made: Made) -> Made:
@@ -35,7 +37,8 @@ class Iterations(Expressions):
         for one in made.kind.items[1:]:
             kind = kind and joined(kind, one)
         if kind is None:
-            self.refuse(node, f"a sequence has elements of one kind, and this is {shown(made.kind)}")
+            self.refuse(node, f"a sequence has elements of one kind, and this is {shown(made.kind)}",
+                        hint="of several kinds, it is a tuple, whose items are taken by constants")
         names = [self.fresh("item") for _ in made.kind.items]
         elements = [become(Made(name(n), one), kind, self.fresh) for n, one in zip(names, made.kind.items)]
         return Made(let(names, made.exp, syntax.Sequence(tuple(elements))), Rows(kind), some=True)
@@ -151,7 +154,7 @@ class Iterations(Expressions):
                 return found
             self.refuse(target, f"{len(parts)} names for {len(made)} value{'s' * (len(made) != 1)}")
         self.refuse(target, "this cannot be assigned to in a body",
-                    hint="a body sets names; it changes no array and no object")
+                    hint=NAMES_ONLY)
 
     def reversed(self, node: ast.expr, made: Made) -> Made:
         return Made(call("reverse", made.exp, span=self.span(node)), made.kind)

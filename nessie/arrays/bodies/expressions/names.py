@@ -45,7 +45,7 @@ class Names(Translator):
                 return Made(syntax.Bool(value), BOOL)
             case int():
                 if not -MOST_INT <= value < MOST_INT:
-                    self.refuse(node, "an int has 64 bits here: it is less than 2^63")
+                    self.refuse(node, outside.BEYOND_64, hint="a float holds it, rounded: 2.0 ** 70")
                 return Made(number(value), INT)
             case float():
                 return Made(number_of(value), FLOAT)
@@ -68,7 +68,8 @@ class Names(Translator):
             assert found is not None, text
             return found
         if isinstance(value, Seen) or callable(value):
-            self.refuse(node, f"{text} is a function: a body calls it, and does nothing else with it")
+            self.refuse(node, f"{text} is a function: a body calls it, and does nothing else with it",
+                        hint=f"{text}(...)")
         if isinstance(value, tuple) and value and all([isinstance(v, bool | int | float) for v in value]):
             return self.items([self.constant(node, v) for v in value])
         self.refuse(node, f"{text} is {outside.describe(value)}, which a body cannot use",
@@ -78,7 +79,7 @@ class Names(Translator):
         hint = "of what is assigned in one branch only, nothing is known behind it" if text in self.assigned else ""
         names = [*self.function.parameters, *self.assigned, *self.function.function.__globals__]
         near = get_close_matches(text, names, 1)
-        hint = hint or (f"is {near[0]} meant?" if near else "")
+        hint = hint or (f"is {near[0]} meant?" if near else "a body sees what is defined when the operation is called")
         self.refuse(node, f"{text} is not defined here", hint=hint)
 
     @property
@@ -96,5 +97,5 @@ class Names(Translator):
                 return self.call_of_method(of_property, node, made.kind, env)
             self.refuse(node, f"{shown(made.kind)} has no attribute {node.attr}",
                         hint=f"it has {', '.join(made.kind.names)}" if isinstance(made.kind, Items) and made.kind.names
-                        else "")
+                        else "records have attributes: those of NamedTuples and dataclasses")
         return self.from_outside(node)

@@ -20,7 +20,7 @@ EXACT = 2 ** 53             # up to which every int is a float
 MOST_INT = 2.0 ** 63
 LOWER = 2 ** 32 - 1
 INTS = range(-2 ** 63, 2 ** 63)
-NEAR, BITS = range(-2 ** 128, 2 ** 128), range(64)
+NEAR, MOST_BITS = range(-2 ** 128, 2 ** 128), 128
 Operators = tuple[type[ast.operator | ast.unaryop], ...]
 BY_BITS: Operators = (ast.Pow, ast.LShift, ast.RShift)
 DIVISIONS: Operators = (ast.FloorDiv, ast.Mod)
@@ -32,14 +32,16 @@ OF_INTS: dict[type[ast.operator | ast.unaryop], Callable[..., int]] = {
 
 
 def folded(node: ast.expr) -> int | None:
-    """Return the int of 64 bits that an expression of literal ints gives in Python. None if it is no such expression,
-    or gives another value or an error: that is left to the run."""
+    """Return the int that an expression of literal ints gives in Python. None if it is no such expression, or gives
+    another value or an error: that is left to the run. OverflowError if it has more than 64 bits."""
     found = exactly(node)
-    return found if found is not None and found in INTS else None
+    if found is not None and found not in INTS:
+        raise OverflowError
+    return found
 
 
 def exactly(node: ast.expr) -> int | None:
-    """Return the int that an expression of literal ints gives, unless it is a long way beyond 64 bits."""
+    """Return the int that an expression of literal ints gives. OverflowError where one is a long way beyond 64 bits."""
     kind: type[ast.operator | ast.unaryop]
     match node:
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
@@ -53,10 +55,14 @@ def exactly(node: ast.expr) -> int | None:
     known = [term for term in terms if term is not None]
     if len(known) < len(terms) or kind not in OF_INTS:
         return None
-    if (kind in BY_BITS and known[1] not in BITS) or (kind in DIVISIONS and known[1] == 0):
+    if (kind in BY_BITS and known[1] < 0) or (kind in DIVISIONS and known[1] == 0):
         return None
+    if kind in BY_BITS and known[1] >= MOST_BITS and known[0] not in (-1, 0, 1):
+        raise OverflowError
     found = OF_INTS[kind](*known)
-    return found if found in NEAR else None
+    if found not in NEAR:
+        raise OverflowError
+    return found
 
 
 def compared(op: str, a: Made, b: Made, fresh: Fresh, span: Span) -> syntax.Exp:

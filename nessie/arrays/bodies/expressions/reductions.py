@@ -45,6 +45,7 @@ REDUCTIONS = {row.name: row for row in (
     Reduction("argmax", "max_index", (np.argmax,)))}
 OF_SOME = {"min": "least", "argmin": "least", "max": "greatest", "argmax": "greatest", "mean": "mean",
            "var": "variance", "std": "standard deviation", "median": "median"}
+NONE_GIVEN = "max(row, default=0), reduce(f, identity) and a test of the length give a value for them"
 OF_FLOATS = ("mean", "var", "std", "median")
 BY_FUNCTION = {function: row.name for row in REDUCTIONS.values() for function in row.functions}
 BY_OPERATOR = {row.of_two: row.name for row in REDUCTIONS.values() if row.of_two is not None}

@@ -29,6 +29,7 @@ from nessie.syntax import nodes as syntax
 
 MOST_WRITTEN = 64           # items of a list that is written, if it is repeated by a constant
 METHODS = ("count", "index", *REDUCTIONS, "map", "select", "reduce", "zip", "sort", "prefix_sum")
+OF_ROWS = "rows, tuples and arrays from outside have; map gives a function one element, nest makes rows"
 
 
 class Sequences(Iterations):
@@ -50,7 +51,7 @@ class Sequences(Iterations):
             return self.items_in(node, made, index, env) if isinstance(index, ast.Slice) else \
                 self.item_at(node, made, index, env)
         if not isinstance(made.kind, Rows):
-            self.refuse(node, f"{shown(made.kind)} has no elements")
+            self.refuse(node, f"{shown(made.kind)} has no elements", hint=OF_ROWS)
         if isinstance(index, ast.Slice):
             return self.part(node, made, index, env)
         for one in index.elts if isinstance(index, ast.Tuple) else [index]:
@@ -60,7 +61,7 @@ class Sequences(Iterations):
     def element(self, node: ast.expr, made: Made, index: ast.expr, env: Env) -> Made:
         """v[i]; a negative index counts from the end."""
         if not isinstance(made.kind, Rows):
-            self.refuse(node, f"{shown(made.kind)} has no elements")
+            self.refuse(node, f"{shown(made.kind)} has no elements", hint=OF_ROWS)
         span = self.span(node)
         constant = constant_int(index)
         if constant is not None and constant < 0:
@@ -163,10 +164,12 @@ class Sequences(Iterations):
         constant = constant_int(index)
         if constant is not None:
             if not -count <= constant < count:
-                self.refuse(node, f"the tuple has {count} items, and none at {constant}")
+                self.refuse(node, f"the tuple has {count} items, and none at {constant}",
+                            hint=f"the last is at {count - 1}")
             return item(made, constant % count, self.fresh)
         if len(set(made.kind.items)) > 1:
-            self.refuse(index, "items of different kinds are taken by a constant")
+            self.refuse(index, "items of different kinds are taken by a constant",
+                        hint="v[0] if test else v[1] chooses between two that meet")
         at = self.value(index, env)
         if at.kind != INT:
             self.refuse(index, f"an index is an int, and this is {shown(at.kind)}")
@@ -280,7 +283,8 @@ class Sequences(Iterations):
         words = {word.arg: word.value for word in node.keywords}
         key, opposite = words.get("key"), words.get("reverse", ast.Constant(False))
         if not isinstance(opposite, ast.Constant):
-            self.refuse(opposite, "reverse is a constant here")
+            self.refuse(opposite, "reverse is a constant here",
+                        hint="sorted(row, reverse=True) if test else sorted(row) chooses")
         turned = self.reversed(node, made) if opposite.value else made
         if key is None:
             found = self.sorted(node, turned)
@@ -299,7 +303,8 @@ class Sequences(Iterations):
         held = Made(name(v), made.kind)
         keys = self.each(held, lambda x: self.applied(node.keywords[0].value, [x], env))
         if element_of(keys) not in (INT, FLOAT):
-            self.refuse(node.keywords[0].value, f"a key gives a number, and this gives {shown(element_of(keys))}")
+            self.refuse(node.keywords[0].value, f"a key gives a number, and this gives {shown(element_of(keys))}",
+                        hint="a number that orders them: x[0] * 1000 + x[1]")
         at = reduced_by_name(f"arg{how}", keys, self.fresh)
         found = of_some(how, name(v), syntax.Index(name(v), at.exp), self.span(node))
         return Made(let([v], made.exp, found), element_of(made))
@@ -318,7 +323,8 @@ class Sequences(Iterations):
             return self.found(node, how, row, self.value(given[0], env))
         if not isinstance(made.kind, Rows) or how not in METHODS:
             self.refuse(function, f"{shown(made.kind)} has no method {how}",
-                        hint=f"sequences have {', '.join(METHODS)}" if isinstance(made.kind, Rows) else "")
+                        hint=f"sequences have {', '.join(METHODS)}" if isinstance(made.kind, Rows)
+                        else "functions take numbers: abs(x), math.floor(x); rows and records have methods")
         if how in REDUCTIONS and not given:
             return self.reduced(node, how, made)
         if how == "sort" and not given:

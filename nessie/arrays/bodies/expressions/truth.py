@@ -95,7 +95,8 @@ class Truth(Names):
     def conditional(self, node: ast.AST, test: syntax.Exp, then: Made, orelse: Made) -> Made:
         kind = self.join(then.kind, orelse.kind)
         if kind is None:
-            self.refuse(node, f"one branch is {shown(then.kind)}, the other {shown(orelse.kind)}")
+            self.refuse(node, f"one branch is {shown(then.kind)}, the other {shown(orelse.kind)}",
+                        hint="both give numbers, or tuples or rows of the same")
         return Made(syntax.If(test, become(then, kind, self.fresh), become(orelse, kind, self.fresh),
                               span=self.span(node)), kind)
 
@@ -145,5 +146,6 @@ class Truth(Names):
                 test = self.compared(node, ast.Eq(), wanted, Made(name(y), element))
                 found = call("any", syntax.Each(test, (syntax.Generator(syntax.NamePattern(y), of.exp),), None))
             case _:
-                self.refuse(node, f"a row or a tuple holds elements, and this is {shown(of.kind)}")
+                self.refuse(node, f"a row or a tuple holds elements, and this is {shown(of.kind)}",
+                            hint="x == y compares two numbers")
         return let([x], made.exp, found)
