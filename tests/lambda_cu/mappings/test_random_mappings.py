@@ -15,7 +15,7 @@ from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.mappings import combinators
 from nessie.lambda_cu.mappings import mapped as mapping_module
 from nessie.lambda_cu.mappings import nodes as maps
-from nessie.lambda_cu.mappings.axes import Axis, Space, value
+from nessie.lambda_cu.mappings.axes import Axis, Space, parse_space, value
 from nessie.lambda_cu.mappings.certificate import mistake
 from nessie.lambda_cu.mappings.combinators import Lets, Unmappable, demands, forward
 from nessie.lambda_cu.mappings.mapped import launch_of, mapped
@@ -153,6 +153,11 @@ def rounded_down(step: Any, space: Any, made: Any) -> Any:
     return (*made[:-2], Axis(combinators.quotient(space[-1].high, number(step.by))), made[-1])
 
 
+def last_step_whole(axis: Axis) -> Axis:
+    whole = of.times(combinators.quotient(axis.high, axis.step), axis.width)
+    return Axis(of.plus(whole, combinators.rest(axis.high, axis.step)))
+
+
 PLANTED = {
     "4.1: recovered by subtracting": ("back", replaced_index(maps.ShiftLB, lambda step, space, at, index: tuple(
         [of.minus(i, axis.low) for i, axis in zip(at, space)]))),
@@ -174,6 +179,22 @@ PLANTED = {
             [of.times(i, axis.step) if flag and not axis.is_dense else i
              for flag, axis, i in zip(step.flags, space, at)]))),
     "steps that are left have no guard": ("steps_left", lambda steps_left: lambda space, at: []),
+    "6.3: PadLast's guard asks for the padded length": ("back", lambda back: lambda step, space, at, code: (
+        at, combinators.below(at[-1], of.times(combinators.parts_of(space[-1].high, step.to), number(step.to))))
+        if isinstance(step, maps.PadLast) else back(step, space, at, code)),
+    "CompressGrid keeps all of the last step": ("forward", replaced_space(
+        maps.CompressGrid, lambda step, space, made: tuple([last_step_whole(axis) if flag and not axis.is_dense else new
+                                                            for flag, axis, new in zip(step.flags, space, made)]))),
+}
+# In what these are made of.
+DEEPER: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "listing 10: the coordinate of another axis": ("joined", lambda joined: lambda axis, number, by, at, code: joined(
+        axis, number, by, (*at[:number], at[number - 1], *at[number + 1:]), code)),
+    "2.1: steps are counted from 0, whatever the lower bound": ("begins_at_0", lambda begins: lambda step, space: None),
+    "FoldLast2 takes axes with steps": ("is_dense", lambda is_dense: lambda step, space: None if isinstance(
+        step, maps.FoldLast2) else is_dense(step, space)),
+    "no guards where sizes have names": ("divides", lambda divides: lambda by, length: not isinstance(
+        length, ir.Const) or divides(by, length)),
 }
 
 
@@ -181,7 +202,21 @@ PLANTED = {
 def test_a_planted_mistake_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, plant = PLANTED[planted]
     monkeypatch.setattr(mapping_module, name, plant(getattr(mapping_module, name)))
-    assert any([crashes_or_is_wrong(seed) for seed in range(400)])
+    assert any(crashes_or_is_wrong(seed) for seed in range(400))
+
+
+@pytest.mark.parametrize("planted", DEEPER)
+def test_a_mistake_that_is_planted_deeper_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, plant = DEEPER[planted]
+    monkeypatch.setattr(combinators, name, plant(getattr(combinators, name)))
+    assert any(crashes_or_is_wrong(seed) for seed in range(400))
+
+
+def test_a_hull_without_its_guard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, mapping, sizes = parse_space("iv < [n, i0 + 1]"), maps.GridBlock(1, maps.Hull(maps.Gen())), {"n": 5}
+    assert not mistake(mapped(mapping, space), space, sizes)
+    monkeypatch.setattr(mapping_module, "back", without_guards(maps.Hull)(mapping_module.back))
+    assert mistake(mapped(mapping, space), space, sizes)
 
 
 def test_the_order_of_axes_is_found_by_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
