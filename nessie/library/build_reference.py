@@ -26,7 +26,7 @@ PLACES = {
     "Any type": "eql identity first rest", "Making sequences": "dist iseq", "Reductions, scans": "sum product max_val "
     "min_val any all parity plus_scan mult_scan max_scan min_scan or_scan and_scan xor_scan", "Reordering": "get write",
     "Selecting": "length elt append subseq", "Nesting": "flatten partition", "Strings": "string",
-    "Random numbers": "rand rand_seed", "Streams and files": "nullstr stdin stdout stderr nesl_path",
+    "Random numbers": "rand rand_seed", "Streams and files": "nullstr stdin stdout stderr nesl_path user",
     "Other programs": "get_environment_variable", "Drawing: one window, one box": "default_window display",
     "Drawing: windows with boxes": " ".join([name for name, _, _ in W_COLORS]),
     "Drawing: pixels": " ".join([name for name, _, _ in DRAWING]),

@@ -298,6 +298,7 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
     Constant("stderr", 2, "stream", "Where programs print, too."),
     Constant("display", "", "[char]", "Where windows are shown: nowhere, they become pictures."),
     Constant("nesl_path", "", "[char]", "Stands before names of files: nothing, they lie where Nessie runs."),
+    Constant("user", "", "[char]", "Ends names of files in programs of CMU's: nothing."),
     Constant("default_window", ((500, 0), (500, 500)), "(int, int), int, int", "A place and a size for windows."),
     *(Constant(name, value, "int" if isinstance(value, int) else "int, int, int", doc)
       for name, value, doc in (*W_COLORS, *DRAWING)),
@@ -306,7 +307,7 @@ CONSTANTS: dict[str, Constant] = {row.name: row for row in (
 # The rows of this table and the constants that a program may redefine for itself, as all that the library defines.
 REDEFINABLE = frozenset((
     "sum", "product", "max_val", "min_val", "any", "all", "parity", "subseq", "inf", "nan", "first", "rest", "identity",
-    "one", "zero", "display", "nesl_path", *(name for name, _, _ in (*W_COLORS, *DRAWING))))
+    "one", "zero", "display", "nesl_path", "user", *(name for name, _, _ in (*W_COLORS, *DRAWING))))
 
 # The functions of those operators of the syntax that are not primitives of the operator's own name.
 BINARY: dict[str, str] = {"->": "get", "<-": "write", "++": "append", "^": "_power", "||": "_pad",

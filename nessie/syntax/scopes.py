@@ -12,11 +12,13 @@ from nessie.syntax.walk import EXPRESSIONS
 
 @dataclass(frozen=True)
 class Binder:
-    """A name as it is written at `span`; `scopes` are the texts in which it means this variable."""
+    """A name as it is written at `span`; `scopes` are the texts in which it means this variable. short: of a generator
+    without a source, as in {a + b : a; b}, so that its values are elements of what it hides."""
     name: str
     written: str
     span: Span
     scopes: tuple[Span, ...]
+    short: bool = False
 
 
 def uses(form: syntax.TopLevel) -> Iterator[syntax.Name]:
@@ -43,8 +45,9 @@ def binders(form: syntax.TopLevel) -> Iterator[Binder]:
                 for binding, later in zip(bindings, [*(after.value for after in bindings[1:]), inner], strict=True):
                     yield from bound_by(binding.pattern, through(later.span, inner.span))
             case syntax.Each(inside, generators, condition):
+                scopes = span_of(inside), span_of(condition)
                 for generator in generators:
-                    yield from bound_by(generator.pattern, span_of(inside), span_of(condition))
+                    yield from bound_by(generator.pattern, *scopes, short=generator.source is None)
             case syntax.Lambda(pattern, inner):
                 yield from bound_by(pattern, inner.span)
 
@@ -57,12 +60,12 @@ def through(first: Span | None, last: Span | None) -> Span | None:
     return Span(first.source, first.start, last.end) if first and last else None
 
 
-def bound_by(pattern: syntax.Pattern, *scopes: Span | None) -> Iterator[Binder]:
+def bound_by(pattern: syntax.Pattern, *scopes: Span | None, short: bool = False) -> Iterator[Binder]:
     spans = tuple([scope for scope in scopes if scope is not None])
     for leaf in patterns.names(pattern):
         span = bare(leaf.span) if leaf.span is not None else None
         if span is not None and text_of(span).lower() == leaf.name:
-            yield Binder(leaf.name, text_of(span), span, spans)
+            yield Binder(leaf.name, text_of(span), span, spans, short)
 
 
 def text_of(span: Span) -> str:

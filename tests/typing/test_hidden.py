@@ -36,6 +36,7 @@ def test_a_use_that_means_another_is_told(text: str) -> None:
     "function f1(Rows) = #ROWS;",
     "function f1(a, b) = let A = a in A + b;",
     "function f1(A) = ({a : a in A}, #A);",
+    "function f1(Xs, b) = {Xs + b : xs};",
     "x = {a : a in [1]}; X = 2; x;"])
 def test_other_uses_are_not(text: str) -> None:
     assert warnings(text) == []

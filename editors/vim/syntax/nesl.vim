@@ -289,6 +289,7 @@ syntax keyword neslFunction unscale_point
 syntax keyword neslFunction unscale_size
 syntax keyword neslFunction unzip
 syntax keyword neslFunction uppercase
+syntax keyword neslFunction user
 syntax keyword neslFunction vpair
 syntax keyword neslFunction vsep
 syntax keyword neslFunction w_add_box

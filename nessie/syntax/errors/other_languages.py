@@ -84,7 +84,6 @@ NAMES = {
     **dict.fromkeys(("mean", "average", "avg"), MEAN), "ord": "char_code(c) is the code of a character",
     "chr": "code_char(i) is the character of a code",
     **dict.fromkeys(("explain", "graph", "inspect", "reset"), OF_THE_TOOL),
-    "user": 'get_environment_variable("USER") is who runs the program',
     **dict.fromkeys(("argmin", "argmax"), "min_index(v), max_index(v) are where the least, the greatest stands"),
     "argsort": "rank(v) is each element's place in ascending order",
     "cumsum": "plus_scan(v) has what is before each element; inclusive_scan((a, b) => a + b, 0, v) adds the element",

@@ -40,7 +40,7 @@ def misread(use: syntax.Name, alike: list[Binder]) -> NessieError | None:
     written = text_of(span)
     around = [binder for binder in alike if any([scope.holds(span) for scope in binder.scopes])]
     meant = [binder for binder in around if binder.written == written]
-    if not meant or around[-1] in meant:            # the last one is the innermost
+    if not meant or around[-1] in meant or around[-1].short:        # the last one is the innermost
         return None
     other = around[-1].written
     return NessieError(f"{written} is {other} here: NESL does not tell capitals from small letters", (span, ""),
