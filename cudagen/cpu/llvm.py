@@ -74,9 +74,11 @@ MASKS = "avx512vl"              # the feature of processors that have masks for 
 FEW_ROUNDS = ("!999999", "!999998")
 AFTERWARDS = "!999994"          # of a vector, before it is unrolled
 SELDOM, OFTEN = "!999997", "!999996"        # the first side fails; the second does
-USUAL, SELDOM_CALLED = "#0", "#1"
+USUAL, SELDOM_CALLED, WIDEST = "#0", "#1", "#2"
 ATTRIBUTES = ("attributes #0 = { nounwind }", "attributes #1 = { cold noinline nounwind optnone }")
+OF_WIDEST = 'attributes #2 = { nounwind "prefer-vector-width"="512" }'    # for some processors, LLVM prefers half of it
 ALIGNED = 64                    # bytes: as long as vectors get
+HALVES = 128                    # elements that 32 registers hold if they are half as wide
 MEMORY = {**TYPES, "bool": "i8", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "i8",
           "uint16": "i16", "uint32": "i32", "float32": "float", "char8": "i8"}
 ATOMICS = {("add", "int"): "add", ("add", "float"): "fadd", ("min", "int"): "min", ("max", "int"): "max",
@@ -102,9 +104,16 @@ def document(module: Module) -> Doc:
             texts = [FunctionPrinter(f, functions, declared).show() for f in found]
             shown |= {f.name for f in found}
             if function.kind == "host":
-                texts.append("\n".join(entry_point(function, sizes.get(function.name, frozenset()), USUAL)))
+                called = WIDEST if any(map(needs_wide_registers, found)) else USUAL          # it is inlined there
+                texts.append("\n".join(entry_point(function, sizes.get(function.name, frozenset()), called)))
             parts.append(Mark("\n\n".join(texts), function))
-    return (join("\n\n", [*parts, "\n".join([*declared.values(), "", *ATTRIBUTES])]), "\n")
+    wide = [OF_WIDEST] if any(map(needs_wide_registers, functions.values())) else []
+    return (join("\n\n", [*parts, "\n".join([*declared.values(), "", *ATTRIBUTES, *wide])]), "\n")
+
+
+def needs_wide_registers(function: Function) -> bool:
+    """Whether registers hold all that the function keeps only if they are as wide as they get."""
+    return sum([statement.size for statement in function.body if isinstance(statement, Shared)]) > HALVES
 
 
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
@@ -173,7 +182,8 @@ class FunctionPrinter:
         if self.reached:
             self.end("unreachable" if function.results else "ret void")
         parameters = ", ".join(map(parameter_text, function.parameters))
-        attributes = SELDOM_CALLED if function.name.endswith(f".{AGAIN}") else USUAL
+        attributes = (SELDOM_CALLED if function.name.endswith(f".{AGAIN}") else
+                      WIDEST if needs_wide_registers(function) else USUAL)
         header = f"define internal {result_text(function)} @{function.name}.body({parameters}) {attributes} {{"
         return "\n".join([header, ".entry:", *self.allocas, *self.lines, "}"])
 

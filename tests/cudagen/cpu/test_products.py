@@ -1,6 +1,7 @@
 """Products by tiles of registers: elements, failures and bits of other walks; only where two sides are joined."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
@@ -16,6 +17,7 @@ from product_kernels import CHECKED, PRODUCT, TERM, failing, given, kernel, redu
 from test_cpu import launch
 from test_row_sums import cpu_sum
 
+from nessie.cudagen.cpu import llvm
 from nessie.cudagen.generate import CHUNK, generate
 from nessie.cudagen.host.device import NO_FAILURE
 from nessie.cudagen.kernels.walk import walk_of
@@ -128,6 +130,15 @@ def test_little_is_left_to_the_other_walk() -> None:
     assert evaluated(alone.chunks, sizes) > 1
     for few in ({"m": 3}, {"n": 5}, {"k": 15}, {"k": CHUNK + 1}, {"m": 10 ** 6}):       # the last: of 5000 elements
         assert evaluated(alone.chunks, {**sizes, **few}) <= 1
+
+
+def test_tiles_take_the_widest_registers() -> None:
+    """In those of half the width, 24 sums of eight lanes have no room; what the entry point inlines goes by its own
+    attributes."""
+    text = llvm.llvm(generate(program_of(PRODUCT), "cpu"))
+    wide = re.findall(r"^define \S.* @(\w+\.\w+)\(.*\) #2 {$", text, re.MULTILINE)
+    assert wide == ["K_tiles.body", "K_tiles.call"]
+    assert 'attributes #2 = { nounwind "prefer-vector-width"="512" }' in text
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
