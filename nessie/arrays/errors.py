@@ -29,10 +29,10 @@ WORDS = {
     "Sqrt of negative number.": "Square root of a negative number.",
     "Ln of negative number.": "Logarithm of a negative number."}
 HINTS = {
-    "Division by zero.": "x // y if y != 0 else 0 says what is meant there",
-    "Modulo by zero.": "x % y if y != 0 else 0 says what is meant there",
-    "Float modulo by zero.": "x % y if y != 0 else 0 says what is meant there",
-    "Float floor division by zero.": "x // y if y != 0 else 0 says what is meant there",
+    "Division by zero.": "... if y != 0 else 0 says what is meant there",
+    "Modulo by zero.": "... if y != 0 else 0 says what is meant there",
+    "Float modulo by zero.": "... if y != 0 else 0 says what is meant there",
+    "Float floor division by zero.": "... if y != 0 else 0 says what is meant there",
     "Index out of range.": "v[i] if 0 <= i < len(v) else 0 says what is meant there",
     "An int to a negative power is no int.": "float(x) ** y",
     "Square root of a negative number.": "np.sqrt(x) is nan there",

@@ -1,13 +1,17 @@
 """The paper's system, entry by entry: each has a test that bears its name. What they compute in all dimensions, of all
-sizes and on all targets, and their errors, are the other files' business."""
+sizes and on all targets, and their errors, are the other files' business; the benchmarks are in test_ikra_programs.py,
+BFS and the other examples in test_parallel_arrays.py."""
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from image_library import files, filters, pictures
 
 import nessie
 from nessie.arrays import running
@@ -51,6 +55,8 @@ def neighbours_as_one_array_or_as_parameters() -> None:
 def stencil_with_index() -> None:
     found = nessie.array(V).stencil([0, 1], -1, lambda v, i: v[1] * 10 + i, with_index=True)
     assert found.tolist() == [10, 21, 12, -1]
+    found = nessie.array(M).stencil([(0, -1)], -1, lambda v, yx: v[0, -1] * 10 + yx[1], with_index=True)
+    assert found.tolist() == [[-1, 11, 22], [-1, 41, 52]]
 
 
 def generated_neighbourhoods() -> None:
@@ -154,6 +160,65 @@ def host_sections_join_the_types_of_paths() -> None:
     assert promoted(V, 4).tolist() == expected.tolist() and promoted(V, 0).tolist() == V.tolist()
 
 
+@nessie.host_section
+def slide(a):
+    for _ in range(10):
+        if a.sum() % 2 == 0:                     # noqa: SIM108
+            a = a.map(lambda x: x + 1)
+        else:
+            a = a.map(lambda x: x + 2)
+        a = a.map(lambda x: x + 3)
+    return a
+
+
+def host_sections_compile_each_path_of_array_commands() -> None:
+    assert slide([10, 20, 30, 40, 50, 60]).tolist() == [50, 60, 70, 80, 90, 100]
+    (compiled,) = slide.kept.values()
+    assert 2 <= str(compiled.program.section.kernels([1, 2])).count("kernel K") <= 4
+
+
+@nessie.host_section
+def in_a_circle(a, b, rounds):
+    for _ in range(rounds):
+        a, b = b / 2, a + 1
+    return a, b
+
+
+def circular_definitions_are_cut_and_kinds_reach_a_fixpoint() -> None:
+    for rounds in range(4):
+        a, b = V, V * 10
+        for _ in range(rounds):
+            a, b = b / 2, a + 1
+        found = in_a_circle(V, V * 10, rounds)
+        assert [one.tolist() for one in found] == [a.tolist(), b.tolist()]
+
+
+@nessie.host_section
+def array_or_number(a, rounds):
+    x = 0
+    for _ in range(rounds):
+        x = x + a
+    return x.max() if rounds > 2 else x
+
+
+def unions_at_joins_with_a_tag_for_the_class() -> None:
+    assert array_or_number(V, 0) == 0 and array_or_number(V, 2).tolist() == [6, 2, 4, 2] and array_or_number(V, 3) == 9
+
+
+@nessie.host_section
+def int_or_truth_value(b, n):
+    x = 37
+    if n > 0:
+        x = True
+    return b + x, x
+
+
+def polymorphic_scalars_are_tagged_unions() -> None:
+    (added, one), (also, other) = int_or_truth_value(V, 0), int_or_truth_value(V, 1)
+    assert added.tolist() == (V + 37).tolist() and also.tolist() == (V + 1).tolist()
+    assert type(one) is int and type(other) is bool and (one, other) == (37, True)
+
+
 def polymorphic_scalars_promote() -> None:
     assert nessie.array(V).map(lambda x: x if x > 1 else x / 2).tolist() == [3.0, 0.5, 2.0, 0.5]
 
@@ -161,6 +226,19 @@ def polymorphic_scalars_promote() -> None:
 def location_aware_arrays() -> None:
     a = nessie.array(V)
     assert a.device == "cpu" and a.to_device("cpu") is a and a.map(lambda x: x).device == "cpu"
+
+
+def image_library_load_render_blend_invert_overlay_blur_sharpen() -> None:
+    a, b, c = [draw(8, 10).evaluate() for draw in (pictures.tower, pictures.sunset, pictures.forest)]
+    made = alone = a
+    for of in (filters.blur, filters.sharpen, filters.blend(b, 0.3), filters.invert,
+               filters.overlay(c, filters.circle(3))):
+        made, alone = of(made), of(alone).keep()
+    assert made.shape == (8, 10) and kernels(made) < 5 and made.tolist() == alone.tolist()
+    pytest.importorskip("PIL")
+    with TemporaryDirectory() as folder:
+        files.save_png(made, Path(folder) / "made.png")
+        assert files.load_png(Path(folder) / "made.png").tolist() == made.tolist()
 
 
 def matrix_product_by_nested_maps() -> None:
@@ -176,8 +254,10 @@ ENTRIES: list[Callable[[], None]] = [
     zip_nested_with_a_computed_component_and_as_a_result, reduce_by_function_and_by_operator, with_index,
     select_prefix_sum_sort_flatten_unique, operators, conversion_indices_and_iteration_compute, results_are_kept, keep,
     captured_variables, objects_are_records, fusion_of_what_is_at_the_same_place, fusion_of_stencils_and_reductions,
-    host_sections_join_the_types_of_paths, polymorphic_scalars_promote, location_aware_arrays,
-    matrix_product_by_nested_maps]
+    host_sections_compile_each_path_of_array_commands, host_sections_join_the_types_of_paths,
+    circular_definitions_are_cut_and_kinds_reach_a_fixpoint, unions_at_joins_with_a_tag_for_the_class,
+    polymorphic_scalars_are_tagged_unions, polymorphic_scalars_promote, location_aware_arrays,
+    image_library_load_render_blend_invert_overlay_blur_sharpen, matrix_product_by_nested_maps]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.__name__)

@@ -441,3 +441,14 @@ def test_a_total_beside_elements_of_three_axes() -> None:
     total, more = a.sum(), a + 1
     nessie.evaluate(total, more)
     assert int(total) == 276 and np.array_equal(np.asarray(more.to_numpy()), given + 1)
+
+
+def test_truth_values_are_ints_in_arithmetic() -> None:
+    """As in Python; NumPy's are truth values there."""
+    a, b = np.array([True, True, False]), np.array([True, False, False])
+    for of in (operator.add, operator.mul, operator.sub):
+        found = of(nessie.array(a), b)
+        assert found.dtype == np.int64 and found.tolist() == of(a.astype(int), b.astype(int)).tolist()
+    assert (-nessie.array(a)).tolist() == [-1, -1, 0]
+    for of in (operator.and_, operator.or_, operator.xor):
+        assert of(nessie.array(a), b).tolist() == of(a, b).tolist()
