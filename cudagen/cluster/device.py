@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from nessie.base.system.forking import cached_property
 from nessie.base.values import OnDevice
 from nessie.cudagen.cluster.engine import Engine
 from nessie.cudagen.cluster.kernels import cluster_program
@@ -22,11 +24,12 @@ from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.device import Cpu
-from nessie.cudagen.host.device import MOST_ROUNDS, Array, ErrorWords, Scalar
+from nessie.cudagen.host.device import MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
 from nessie.lambda_cu.layout import scalar
 from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
 HERE = 1 << 20                  # elements that the driver does not send anywhere
+WORD = 8                        # bytes of an element, at most
 FEW = 4096                      # elements that go along with tasks, and stay on the driver
 
 
@@ -43,28 +46,44 @@ class Cluster(ErrorWords):
         self.here, few = HERE if here is None else here, FEW if few is None else few
         self.cpu = Cpu(built)
         self.stats = self.cpu.stats
-        self.made = cluster_program(built, width, quick)
-        self.workers = Workers(engine, self.made, self.cpu, few, told)
+        self.told = told or ToldOfCluster()
         self.interrupt_word = self.cpu.interrupt_word
+        self.engine, self.few = engine, few
+        self.code = partial(cluster_program, built, width, quick)
+        self.busy: Workers | None = None        # once there is something to do for them
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The workers, who get the code when there is something to do for them."""
+        workers = Workers(self.engine, self.code(), self.cpu, self.few, self.told)
+        self.busy = workers
+        return workers
 
     @property
     def progress(self) -> str:
         """What is waited for."""
-        return self.workers.progress
+        return self.busy.progress if self.busy else ""
+
+    def attempt(self, host: Any, values: Sequence[Held]) -> tuple[Any, list[Held]] | None:
+        """Calls with little are done here by native code, once the host level has had work enough."""
+        if sum([value.length for value in values if isinstance(value, Array)]) > self.here:
+            return None
+        run = self.cpu.native(host)
+        if run is None:
+            return None
+        run.most = self.here * WORD
+        return run, [self.to_here(value) for value in values]
 
     def optimise(self) -> None:
         """Its code is the best from the beginning."""
 
-    @property
-    def told(self) -> ToldOfCluster:
-        return self.workers.told
-
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         self.cpu.begin(memory, rounds, depth)
-        self.workers.begin()
+        if self.busy:
+            self.busy.begin()
 
     def failure(self) -> int:
-        return min(self.workers.least, self.cpu.failure())
+        return min(self.busy.least if self.busy else NO_FAILURE, self.cpu.failure())
 
     # Arrays ---------------------------------------------------------------------------------
 

@@ -64,9 +64,18 @@ class ErrorWords:
     def native(self, host: Any) -> Any:
         """Nothing runs the host level in native code."""
 
+    def attempt(self, host: Any, values: Sequence[Held]) -> tuple[Any, list[Held]] | None:
+        """All calls are alike: none is tried."""
+        return None
+
     def offsets(self, array: Array) -> np.ndarray[Any, Any] | None:
         """What came to the device as this array, if that is known."""
         return array.given
+
+    @property
+    def progress(self) -> str:
+        """A launch is all that there is to tell."""
+        return ""
 
     def failure(self) -> int:
         return int(self.errors[FAILURE])
@@ -99,6 +108,10 @@ class OutOfMemory(Exception):
         self.wanted, self.used, self.limit = wanted, used, limit
 
 
+class Outgrown(Exception):
+    """What was to stay small wants an array that is not; nothing was allocated."""
+
+
 class Device(Protocol):
     """`patience`: after so many statements of the host level it is worth asking for a native edition of it (`native`).
     `interrupted` is set by `interrupt`, from any thread; loops without a known bound look at it too. `skips`: its
@@ -112,8 +125,16 @@ class Device(Protocol):
     @property
     def interrupted(self) -> bool: ...
 
+    @property
+    def progress(self) -> str:
+        """What of a launch is done, in words for the user; '' where there is nothing to tell."""
+
     def native(self, host: Any) -> Any:
         """What calls functions of the host level in native code, for this run; None: nothing does (yet)."""
+
+    def attempt(self, host: Any, values: Sequence[Held]) -> tuple[Any, list[Held]] | None:
+        """Where a call's arguments are so little that native code may try to do it, at the risk of Outgrown: what does
+        it, and what that is given."""
 
     def begin(self, memory: int | None, rounds: int = MOST_ROUNDS, depth: int = MOST_CALLS) -> None:
         """Start a run: no failure, not interrupted, at most `memory` bytes (None: the device's own default)."""

@@ -12,14 +12,16 @@ the clock, and at whether it was interrupted.
 """
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NoReturn
 
 import numpy as np
 
 from nessie.base import effects
+from nessie.base.call_graph import reachable
 from nessie.base.records import dataclass
 from nessie.base.source import UNCHECKED, InternalError, Interrupted, NessieError, Origin, called_from, places
 from nessie.base.system.deadline import deadline
@@ -38,6 +40,7 @@ from nessie.cudagen.host.device import (
     Array,
     Device,
     Held,
+    Outgrown,
     OutOfMemory,
     said_beyond,
 )
@@ -122,6 +125,29 @@ class Activation:
     size: int = 0
 
 
+@dataclass
+class Trials:
+    """Which calls native code has tried in vain: the least elements among the arguments, by functions."""
+    codes: Mapping[str, Code]
+    most: dict[str, float] = field(default_factory=dict)
+
+    def is_worth(self, function: str, values: Sequence[Held]) -> bool:
+        if function not in self.most:
+            calls = {code.name: [i.function for i in code.instructions if isinstance(i, Invoke)]
+                     for code in self.codes.values()}
+            reached = reachable(calls, (function,))
+            effects = any([isinstance(i, Perform) for name in reached for i in self.codes[name].instructions])
+            self.most[function] = -1 if effects else math.inf
+        return elements(values) <= self.most[function]
+
+    def failed(self, function: str, values: Sequence[Held]) -> None:
+        self.most[function] = elements(values) // 2
+
+
+def elements(values: Sequence[Held]) -> int:
+    return sum([value.length for value in values if isinstance(value, Array)])
+
+
 class Host:
     """One run. The stack's top is the function that is running."""
 
@@ -143,6 +169,7 @@ class Host:
         self.kernel: Known | None = None        # that one
         self.deadline = deadline()
         self.native = device.native(self)       # calls functions in native code, if the device has that
+        self.trials = Trials(self.codes)
 
     @cached_property
     def tunables(self) -> dict[str, int]:
@@ -220,6 +247,8 @@ class Host:
                 if function in self.device.offers and self.apart(instruction, frame):
                     self.drop(dead, frame)
                     return
+                if self.tried(instruction, frame):
+                    return
                 if self.native is None and self.device.patience < self.stats.steps:
                     self.native = self.device.native(self)
                 if self.native is not None:
@@ -260,6 +289,34 @@ class Host:
         self.stats.peak = max(self.stats.peak, self.device.used())
         self.assign(offer.results, found, frame)
         return True
+
+    def tried(self, instruction: Invoke, frame: Frame) -> bool:
+        """Has native code done the call, for a device that lets it try with little? It begins anew in Python if its
+        arrays become large, so it must have no effects; the next attempt is with half as much."""
+        given = [self.value(a, frame) for a in instruction.arguments]
+        attempt = self.device.attempt(self, given)
+        if attempt is None or not self.trials.is_worth(instruction.function, given):
+            return False
+        run, little = attempt
+        for value in [value for value in little for _ in range(2)]:
+            hold(value)                         # twice: one hold is the machine's, one is for another attempt
+        self.native = run
+        try:
+            results = run.call(self.codes[instruction.function], little, instruction.origin)
+        except Outgrown:
+            self.trials.failed(instruction.function, little)
+            results = None
+        finally:
+            run.end()
+            self.native = None
+            for value in little:
+                self.unhold(value)
+        if results is not None:
+            self.drop(instruction.dead, frame)
+            self.assign(instruction.results, results, frame)
+            for value in results:
+                self.unhold(value)
+        return results is not None
 
     def invoke_native(self, instruction: Invoke, frame: Frame) -> None:
         """The call, in native code from here on."""

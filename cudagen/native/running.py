@@ -10,6 +10,7 @@ Errors are raised by nessie.cudagen.host.host, which asks where the functions th
 from __future__ import annotations
 
 import ctypes
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
@@ -19,7 +20,7 @@ from nessie.base.call_graph import reachable
 from nessie.base.located import Located
 from nessie.base.source import UNCHECKED, Origin
 from nessie.base.system.limits import too_deep
-from nessie.cudagen.host.device import Array, Held, OutOfMemory
+from nessie.cudagen.host.device import Array, Held, Outgrown, OutOfMemory
 from nessie.cudagen.host.limits import ACTIVATION
 from nessie.cudagen.host.memory import view
 from nessie.cudagen.host.nodes import Code, Compute, Constant, Decide, Instruction, Invoke, Launch, Operand, Perform
@@ -109,7 +110,8 @@ class Edition:
 
 
 class Run:
-    """Calls functions on the machine, for a run of the host level."""
+    """Calls functions on the machine, for a run of the host level. `most`: bytes of an array, or it is Outgrown."""
+    most: float = math.inf
 
     def __init__(self, host: Host, edition: Edition) -> None:
         self.host, self.edition, self.machine, self.device = host, edition, edition.machine, edition.device
@@ -300,6 +302,8 @@ class Run:
 
     def memory(self) -> None:
         wanted = self.machine.get("wanted")
+        if wanted > self.most:
+            raise Outgrown
         try:
             self.machine.more_memory(wanted)
         except OutOfMemory:

@@ -173,7 +173,7 @@ class Target:
         device = self.device(built)
         on_host, began = host.Stats(), perf_counter()
         self.activity.begin("running", lambda: device.stats.launches, lambda: depth_of(on_host.calls),
-                            lambda: getattr(device, "progress", ""))
+                            lambda: device.progress)
         try:
             limits = self.host_limits(built, memory)
             return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)

@@ -51,6 +51,9 @@ class StrictDevice:
     def native(self, host: Any) -> None:
         """None."""
 
+    def attempt(self, host: Any, values: Any) -> None:
+        """None."""
+
     def __init__(self, program: ir.Program) -> None:
         self.kernels = {k.name: k for k in program.kernels}
         self.context = Context(program, ReferenceLimits(), ReferenceStats())

@@ -231,7 +231,8 @@ PROMPT_COMMANDS = (
     Row(":plot", 'EXPR [--kind KIND] ["FILE"]', f"its plot, as plot.svg or in the file: {', '.join(KINDS)}", plot_),
     Row(":time", "EXPR", "its value, and how long that took", time_),
     Row(":profile", "EXPR", "work and depth, and what running it took, kernel by kernel", profile),
-    Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim; alone: where it runs", target),
+    Row(":target", "[TARGET]", "run there from now on: cpu, reference, cuda, cudasim, dask; alone: where it runs",
+        target),
     Row(":map", "[NAME=MAPPING]", "on a GPU, let this mapping walk what NAME stands for from now on; alone: which do",
         map_),
     Row(":level", "[NAME=LEVEL]", "on a GPU, let this level own the segments that NAME stands for, or walk its axes; "

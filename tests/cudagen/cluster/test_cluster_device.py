@@ -23,6 +23,10 @@ from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.explaining import explained
 from nessie.cudagen.host import host
+from nessie.cudagen.host.device import Outgrown
+from nessie.cudagen.host.host import Trials
+from nessie.cudagen.host.translate import translate
+from nessie.cudagen.native.running import Run
 
 WIDTH = 8
 FLOATS = [((7 * i) % 31 - 11.3) * 0.37 for i in range(300)]
@@ -162,3 +166,45 @@ def test_random_programs_on_a_cluster(random: RandomProgram) -> None:
 @given(st.one_of(programs(4), nests()))
 def test_more_random_programs_on_a_cluster(random: RandomProgram) -> None:
     compare(random)
+
+
+# Native code on the driver ----------------------------------------------------------------------
+
+GROWING = """function grow(xs, n) = if n == 0 then sum(xs) else grow(xs ++ {0.5 * x : x in xs}, n - 1);
+  function halves(xs) =
+    if #xs < 2 then sum(xs) else let m = #xs / 2 in sum({halves(v) : v in [take(xs, m), drop(xs, m)]});
+  function main(xs, n) = halves(xs) + grow(take(xs, 9), n);"""
+
+
+@pytest.mark.parametrize("n, outgrown", [(1, False), (9, True)])
+def test_calls_with_little_are_tried_by_native_code(n: int, outgrown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What outgrows the driver begins anew, and goes to the workers where it is large."""
+    program = Compiled(GROWING)
+    tried, failed = list[str](), list[str]()
+    call = Run.call
+
+    def counted(run: Run, code: Any, *arguments: Any) -> Any:
+        tried.append(code.name)
+        try:
+            return call(run, code, *arguments)
+        except Outgrown:
+            failed.append(code.name)
+            raise
+
+    monkeypatch.setattr(Run, "call", counted)
+    fused = program.executable("ilp")
+    cluster = Cluster(cpu_code(fused), InProcess(3), 700, 0, WIDTH, quick=True)
+    cluster.cpu.patience = -1
+    assert agree(results(program, cpu_device(fused, 1, WIDTH), (FLOATS, n)), results(program, cluster, (FLOATS, n)))
+    assert any("halves" in name for name in tried), tried
+    assert bool(failed) == outgrown, failed
+    assert bool(cluster.told.tasks["code"]) == outgrown
+
+
+def test_calls_with_effects_are_not_tried() -> None:
+    program = Compiled("""function said(n) = if n == 0 then 0 else let _ = print_line("n") in said(n - 1);
+      function g(xs) = if #xs < 2 then xs else g(drop(xs, 1)) ++ xs;
+      function main(n) = (said(n), g([0:n]));""")
+    trials = Trials(translate(program.executable("ilp")).codes)
+    assert {name for name in trials.codes if not trials.is_worth(name, [1])} >= {"main"}
+    assert any(trials.is_worth(name, [1]) for name in trials.codes)
