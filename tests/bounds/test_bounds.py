@@ -137,7 +137,7 @@ def test_what_is_easily_taken_for_less(text: str, argument: Any) -> None:
     assert found is not None and found.depth is not None
 
 
-@pytest.mark.sampled(quick=6)
+@pytest.mark.sampled(quick=6, ci=3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_library_functions(name: str) -> None:
     for call in calls(name):

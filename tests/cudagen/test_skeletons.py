@@ -256,7 +256,7 @@ def test_walks_of_rows_in_rows(name: str, rows: Rows, segments: Segments) -> Non
     agree(*nested_kernel(name, rows, segments))
 
 
-@pytest.mark.sampled(quick=8, ci=4)
+@pytest.mark.sampled(quick=8, ci=8)
 @pytest.mark.parametrize("name", [name for name in CUDA_SEGMENTED if name != "order"])
 def test_walks_of_rows_in_rows_by_blocks_of_threads(name: str) -> None:
     agree_on_gpu(*nested_kernel(name, (9, 20, -3, 6, -20, 4), (3, 1, 1)), 1)

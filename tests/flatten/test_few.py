@@ -78,6 +78,7 @@ OF_A_BAND = {
 }
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("name", OF_A_BAND)
 def test_sums_of_one_band_are_one_kernel(name: str) -> None:
     """One for few rounds and one for many, of which one runs."""

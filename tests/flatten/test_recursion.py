@@ -124,7 +124,7 @@ def test_a_million_levels_on_the_cpu() -> None:
     assert on_cpu(compiled("if even(k) then 1 else 0"), 999_998) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_hundred_thousand_levels_in_the_reference() -> None:
     assert on_reference(compiled("down(k)"), 100_000) == 100_000
     assert on_reference(compiled("{down(k) : k in v}", "v : [int]", "[int]"), [100_000, 5]) == [100_000, 5]

@@ -73,11 +73,13 @@ def program(name: str, target: str) -> Compiled:
                     target=target)
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize(("name", "target"), list(itertools.product(CASES, ("cpu", "cuda"))))
 def test_executors_agree(name: str, target: str) -> None:
     check(program(name, target), CASES[name][1])
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize(("name", "target"), list(itertools.product(TYPED, ("cpu", "cuda"))))
 def test_other_types(name: str, target: str) -> None:
     check(Compiled(TYPED[name][1], target=target), False)

@@ -234,7 +234,7 @@ def comes_back(source: Source, job: pipeline.Job) -> None:
             assert again == step.program, step.ran.name
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, ci=2)
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.nesl")), ids=lambda path: path.stem)
 def test_texts_of_examples(path: Path, target: str) -> None:

@@ -93,7 +93,7 @@ def test_most_calls_succeed(name: str) -> None:
     assert sum(failed) <= len(failed) / 2, "library_calls.ADAPTED should have a better call"
 
 
-@pytest.mark.sampled(quick=6)
+@pytest.mark.sampled(quick=6, ci=2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_lifting_law(name: str) -> None:
     """At one of its types: which, the place in the list says."""
@@ -102,7 +102,7 @@ def test_lifting_law(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(ci=8)
+@pytest.mark.sampled(ci=32)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_lifting_law_everywhere(name: str) -> None:
     """At each of its types; compiled at the one of the quick test, which takes most of the time."""

@@ -310,7 +310,7 @@ def test_a_hundred_thousand_calls_from_deep_within_expressions() -> None:
     assert results(source + "down(99999);", world)[-1].value == 8 * 99999
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_recursion_beyond_pythons_own_limit_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreter, "FRAMES", 0)
     source = "function down(n) : int -> int = if n == 0 then 0 else 1 + down(n - 1); down(-1);"

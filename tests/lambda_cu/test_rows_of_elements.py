@@ -7,6 +7,7 @@ from itertools import accumulate
 from math import comb
 
 import pytest
+from amounts import examples
 from index_arithmetic import evaluated
 
 from nessie.lambda_cu import nodes as ir
@@ -37,7 +38,7 @@ def rows_of(rng: random.Random) -> tuple[ir.Space, list[int]]:
 def test_rows_of_elements(seed: int) -> None:
     """The row of each element; behind the last, one at which none is left."""
     rng = random.Random(seed)
-    for _ in range(250):
+    for _ in range(examples(120)):
         space, lengths = rows_of(rng)
         starts = [0, *accumulate(lengths)]
         row = row_at(space, Q)
@@ -51,7 +52,7 @@ def test_rows_of_elements(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_lengths_and_starts_by_row_and_place(seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(60):
+    for _ in range(examples(30)):
         rows, counts = rows_of(rng)
         by = [[rng.randrange(0, 4) for _ in range(rng.randrange(1, 4))] for _ in range(rng.randrange(1, 4))]
 

@@ -61,8 +61,14 @@ SESSIONS = {"interpreter": interpreted, "reference": lambda: Session(Target("ref
             "cpu": lambda: Session(Target("cpu"))}
 
 
-@pytest.mark.parametrize("executor", SESSIONS)
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def cases() -> list[object]:
+    """Each example by each executor; by the interpreter, pi takes long."""
+    return [pytest.param(path, executor, id=f"{path.stem}-{executor}",
+                         marks=pytest.mark.nightly if (path.stem, executor) == ("pi", "interpreter") else ())
+            for path in EXAMPLES for executor in SESSIONS]
+
+
+@pytest.mark.parametrize("path, executor", cases())
 def test_example(path: Path, executor: str) -> None:
     assert printed(SESSIONS[executor](), path) == path.with_suffix(".expected").read_text("utf-8")
 

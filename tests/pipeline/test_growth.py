@@ -45,7 +45,7 @@ def evaluate(name: str, n: int) -> None:
             raise outcome
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize(("name", "n"), [
     ("parallel lets", 25),
     ("parallel lets side by side", 25),

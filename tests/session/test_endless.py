@@ -77,7 +77,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(default_depths, "LEAST_CALLS", 20)
 
 
-@pytest.mark.sampled(quick=5)
+@pytest.mark.sampled(quick=6, ci=3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_endless_recursion_is_told(name: str, target: str, quick: None) -> None:

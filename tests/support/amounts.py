@@ -1,7 +1,8 @@
 """The amount of work that tests do: how many random programs, and how many of a large table of cases.
 
     NESSIE_TESTS=quick      the default: a third of the random programs, some cases of large tables, no test marked slow
-    NESSIE_TESTS=ci         what .ci/run runs: tests marked slow as well, with an eighth of their random programs
+    NESSIE_TESTS=ci         what .ci/run runs: tests marked slow as well, with a sixteenth of their random programs;
+                            half of those of other tests
     NESSIE_TESTS=nightly    everything: all cases of all tables, ten times as many random programs
 """
 from __future__ import annotations
@@ -20,17 +21,17 @@ LEFT_OUT = {QUICK: ("slow", "nightly"), CI: ("nightly",), NIGHTLY: ()}
 
 
 def examples(count: int) -> int:
-    """The number of random examples of a test that always runs; `count` in CI."""
-    return {QUICK: -(-count // 3), CI: count, NIGHTLY: 10 * count}[PROFILE]
+    """The number of random examples of a test that always runs; half of `count` in CI."""
+    return {QUICK: -(-count // 3), CI: -(-count // 2), NIGHTLY: 10 * count}[PROFILE]
 
 
 def many(count: int) -> int:
-    """The number of random examples of a test that is marked slow; an eighth of `count` in CI."""
-    return {QUICK: -(-count // 8), CI: -(-count // 8), NIGHTLY: 10 * count}[PROFILE]
+    """The number of random examples of a test that is marked slow; a sixteenth of `count` in CI."""
+    return {QUICK: -(-count // 16), CI: -(-count // 16), NIGHTLY: 10 * count}[PROFILE]
 
 
 def seeds(first: int, count: int) -> range:
-    """The seeds of a test that is marked slow; an eighth of `count` in CI."""
+    """The seeds of a test that is marked slow; a sixteenth of `count` in CI."""
     return range(first, first + many(count))
 
 

@@ -6,7 +6,8 @@
     outcome(compiled, "cpu ilp", arguments)     a plain value, or Failed where the program fails
 
 An executor is named by where it runs and how the program was fused; "cudasim ilp", for what the GPU can do, is none of
-EXECUTORS. The host level of cpu3 is native from the start. "cluster ilp" does tasks of chunks in this process, with
+EXECUTORS. The host level of cpu3 is native from the start. Kernels of "cpu none" and "cpu greedy" are optimised by LLVM
+in nightly tests alone: that takes most of the time. "cluster ilp" does tasks of chunks in this process, with
 nothing on the driver.
 The loops interpreter and the CPU get chunks of three items, so that short sequences cross their borders.
 Random programs that ask for too much are Failed with `limit`, which agrees with nothing. Of several failures all
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from amounts import NIGHTLY, PROFILE
 from built import cpu_code, cpu_device, execute, gpu_device
 
 from nessie import driver, forms, pipeline
@@ -136,6 +138,8 @@ class Compiled:
                 else cpu_device(program, threads=3 if where == "cpu3" else 1, width=WIDTH))
             if where == "cpu3":
                 self.devices[executor].patience = -1
+            if executor in ("cpu none", "cpu greedy") and PROFILE != NIGHTLY:
+                self.devices[executor].quick = frozenset()
         return self.devices[executor]
 
 

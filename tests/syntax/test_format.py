@@ -90,6 +90,7 @@ def test_programs_of_the_tests_and_the_documentation(texts: list[str]) -> None:
     assert good > len(texts) // 2 > 10
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("path", PROGRAMS[::2], ids=lambda path: path.stem)
 def test_comments_anywhere_stay_where_they_are(path: Path) -> None:
     random_ = random.Random(path.stem)
@@ -163,6 +164,7 @@ def test_layout(text: str, shown: str) -> None:
     assert checked(text) == shown
 
 
+@pytest.mark.sampled(quick=3, ci=3)
 @pytest.mark.parametrize("text", ["+".join(["x"] * 3000), "f(" * 3000 + "x" + ")" * 3000, "[" * 2000 + "x" + "]" * 2000,
                                   "x => " * 3000 + "x", "let a = 1 in " * 3000 + "a", "x, " * 3000 + "y",
                                   "(" * 3000 + "x" + ")" * 3000, "if a then b else " * 2000 + "c", "a->" * 3000 + "b"],

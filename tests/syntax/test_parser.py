@@ -359,7 +359,7 @@ DEEP = ["+".join(["x"] * 10_000), "->".join(["x"] * 10_000), ",".join(["x"] * 10
         "[" * 5_000 + "x" + "]" * 5_000, "x" + "[0]" * 10_000, "x => " * 5_000 + "x"]
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, ci=3)
 @pytest.mark.parametrize("text", DEEP, ids=lambda text: text[:12])
 def test_deep_trees_parse_and_print(text: str) -> None:
     def round_trip() -> bool:

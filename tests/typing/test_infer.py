@@ -181,7 +181,7 @@ def test_a_declared_function_must_be_defined() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=2, ci=2)
 @pytest.mark.parametrize("source", [
     "1" + "+1" * 10_000 + ";",
     "let " + "; ".join(f"x{i} = {f'x{i - 1}' if i else 1} + 1" for i in range(5_000)) + " in 5;",

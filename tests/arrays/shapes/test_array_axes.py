@@ -37,6 +37,7 @@ def same(found: nessie.Array, expected: Any, target: str = "cpu") -> None:
     assert np.allclose(value, expected, rtol=1e-12, equal_nan=True)
 
 
+@pytest.mark.sampled(quick=6, ci=3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("how", REDUCTIONS)
 def test_reductions_along_axes(shape: tuple[int, ...], how: str) -> None:
@@ -61,6 +62,7 @@ def test_reductions_along_the_first_axis_go_column_by_column(shape: tuple[int, .
     assert is_tiled(walk_of(program.kernels[0], program)), kernels
 
 
+@pytest.mark.sampled(quick=6, ci=3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("how", [how for how in REDUCTIONS if how != "cumsum"])
 def test_axes_that_are_kept(shape: tuple[int, ...], how: str) -> None:
@@ -70,6 +72,7 @@ def test_axes_that_are_kept(shape: tuple[int, ...], how: str) -> None:
               for axis in axes])
 
 
+@pytest.mark.sampled(quick=6, ci=3)
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if len(shape) > 1], ids=str)
 @pytest.mark.parametrize("how", [how for how in REDUCTIONS if how not in ("argmin", "argmax", "cumsum")])
 def test_reductions_along_several_axes(shape: tuple[int, ...], how: str) -> None:

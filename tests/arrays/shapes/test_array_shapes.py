@@ -62,6 +62,7 @@ def shapes_of(size: int, rank: int) -> list[tuple[int, ...]]:
     return [(n, *rest) for n in range(1, min(size, 40) + 1) if size % n == 0 for rest in shapes_of(size // n, rank - 1)]
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @each_shape
 @each_target
 def test_reshape(shape: tuple[int, ...], target: str) -> None:
@@ -77,6 +78,7 @@ def test_reshape(shape: tuple[int, ...], target: str) -> None:
     same_all(found, target)
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @each_shape
 def test_axes_of_length_one_come_and_go(shape: tuple[int, ...]) -> None:
     found = []
@@ -107,6 +109,7 @@ def test_axes_in_another_order(shape: tuple[int, ...]) -> None:
 # Several arrays as one --------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @each_shape
 @each_target
 def test_concatenate_and_stack(shape: tuple[int, ...], target: str) -> None:
@@ -143,6 +146,7 @@ MEETING = [((3, 1), (3, 4)), ((1, 4), (3, 4)), ((3, 1), (1, 4)), ((1,), (5,)), (
            ((1, 0), (3, 1)), ((2, 1, 3, 1), (4, 1, 5)), ((1, 3), (0, 1)), ((1,), (0,)), ((), (2, 1))]
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("shapes", MEETING, ids=str)
 @each_target
 def test_an_axis_of_length_one_stands_for_any_length(shapes: tuple[Any, Any], target: str) -> None:

@@ -38,6 +38,7 @@ def together(program: Compiled) -> bool:
     return any("wholes" in bound_names(function.body) for function in functions)
 
 
+@pytest.mark.sampled(quick=8, ci=4)
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 23, 40])
 @pytest.mark.parametrize("name", ON_VECTORS)
 @pytest.mark.parametrize("width", [100, 32768])

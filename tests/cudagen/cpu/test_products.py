@@ -27,7 +27,7 @@ from nessie.lambda_cu.text.parser import parse_kernel
 from nessie.tool.cli import main
 
 SHAPES = [(0, 3, 20), (3, 0, 20), (4, 6, 0), (1, 1, 40), (4, 6, 16), (4, 6, 15), (5, 7, 17), (9, 13, 100), (37, 50, 64),
-          (70, 61, 133), (8, 12, 600)]                                                              # m, n, k
+          pytest.param(70, 61, 133, marks=pytest.mark.nightly), (8, 12, 600)]                       # m, n, k
 
 
 @pytest.fixture(autouse=True)

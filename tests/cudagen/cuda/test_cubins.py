@@ -29,12 +29,12 @@ made = cache(built)
 
 
 def cases() -> list[object]:
-    """Each program for each architecture; but for those of the nightly tests each for one, in turn."""
+    """Each program for each architecture in nightly tests; else a third of them for one each, in turn."""
     others = [name for name in PROGRAMS if name not in QUICK]
     found = []
     for at, name in enumerate([*QUICK, *others]):
         for architecture in ARCHITECTURES:
-            marks = [pytest.mark.sampled(quick=0)] if name in others else []
+            marks = [pytest.mark.sampled(quick=0, ci=3)] if name in others else []
             if architecture != ARCHITECTURES[at % len(ARCHITECTURES)]:
                 marks.append(pytest.mark.nightly)
             found.append(pytest.param(name, architecture, marks=marks))

@@ -18,7 +18,7 @@ NAMES = ("reduce", "several sums", "sum in order", "scan", "scans of scans", "so
          "permute", "reversed", "neighbours", "filter")
 LEVELS = ("block", "warp", "sub4")
 CASES = [(level, name) for level in LEVELS for name in NAMES]
-SAMPLED = [pytest.param(*case, marks=() if case == ("sub4", "reversed") else pytest.mark.sampled(quick=0, ci=4))
+SAMPLED = [pytest.param(*case, marks=() if case == ("sub4", "reversed") else pytest.mark.sampled(quick=0, ci=8))
            for case in CASES]
 SEEDS = (1, 2)
 

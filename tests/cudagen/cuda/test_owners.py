@@ -42,7 +42,7 @@ def test_owners_walk_segments(built: tuple[str, GpuProgram], space: str, name: s
 
 
 @NVRTC
-@pytest.mark.sampled(quick=1)
+@pytest.mark.sampled(quick=4, ci=4)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_none_spills(level: str, architecture: str) -> None:

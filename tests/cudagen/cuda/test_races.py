@@ -37,7 +37,7 @@ QUICK = ("segments: segmented filter",)
 SEEDS = (1, 2, 3)
 
 
-def cases(quick: tuple[str, ...] = QUICK, ci: int = 4) -> Any:
+def cases(quick: tuple[str, ...] = QUICK, ci: int = 8) -> Any:
     others = pytest.mark.sampled(quick=0, ci=ci)
     return pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in quick else others) for c in CASES])
 
@@ -129,7 +129,7 @@ def test_no_races(threads: Watched, kernels: Kernels, case: str) -> None:
     assert kernels.races(threads, case, SEEDS if case not in QUICK else SEEDS[:2]) == []
 
 
-@cases(quick=("map and its sum",), ci=16)
+@cases(quick=("map and its sum",), ci=0)
 def test_every_barrier_and_every_order_is_needed(threads: Watched, kernels: Kernels, case: str) -> None:
     assert kernels.unnoticed(threads, case) == []
 

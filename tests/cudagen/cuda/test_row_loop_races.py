@@ -36,7 +36,7 @@ FUNCTIONS = {
 LEVELS = ("block", "warp", "sub4")
 CASES = [(level, name) for level in LEVELS for name in FUNCTIONS]
 SAMPLED = [pytest.param(*case, marks=() if case in (("sub4", "neighbours"), ("block", "alone"), ("warp", "scalars"))
-                        else pytest.mark.sampled(quick=0, ci=4)) for case in CASES]
+                        else pytest.mark.sampled(quick=0, ci=8)) for case in CASES]
 SEEDS = (1, 2)
 
 

@@ -150,7 +150,7 @@ simulated = pytest.mark.skipif(not compiler.found(), reason="there is no C++ com
 
 @simulated
 @pytest.mark.parametrize("name, level", [pytest.param(name, level, marks=() if level in ("warp", LEVELS[at % 5]) else
-                                                      pytest.mark.sampled(quick=4, ci=12))
+                                                      pytest.mark.sampled(quick=8, ci=24))
                                          for at, name in enumerate(CASES) for level in LEVELS])
 def test_owners_go_through_all_rounds(name: str, level: str) -> None:
     source, arguments = CASES[name]
@@ -252,7 +252,7 @@ SPACES: dict[str, tuple[str, Sizes]] = {            # and n and m, where the lon
 
 @simulated
 @pytest.mark.parametrize("space, level", [
-    pytest.param(space, level, marks=() if level == LEVELS[at] else pytest.mark.sampled(quick=4, ci=4))
+    pytest.param(space, level, marks=() if level == LEVELS[at] else pytest.mark.sampled(quick=12, ci=12))
     for at, space in enumerate(SPACES) for level in LEVELS])
 def test_rows_that_are_counted_have_owners_too(space: str, level: str) -> None:
     source, sizes = SPACES[space]
@@ -277,7 +277,7 @@ def test_rows_that_are_counted_fail_as_ever(space: str, level: str) -> None:
 
 @pytest.mark.skipif(not nvrtc.library_path(), reason="there is no NVRTC (pip install nvidia-cuda-nvrtc)")
 @pytest.mark.parametrize("name, level", [pytest.param(name, level, marks=() if (name, level) in QUICK_CUBINS else
-                                                      pytest.mark.sampled(quick=0, ci=6))
+                                                      pytest.mark.sampled(quick=0, ci=24))
                                          for name in CASES for level in LEVELS])
 def test_no_loop_spills(name: str, level: str) -> None:
     found = assembled(gpu_code(compiled(CASES[name][0], level)).text, "sm_90")
@@ -463,7 +463,7 @@ def random_loops(seed: int) -> str:
 
 
 @simulated
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed < 2 else pytest.mark.sampled(quick=0, ci=6))
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed < 2 else pytest.mark.sampled(quick=0, ci=15))
                                   for seed in range(60)])
 def test_random_loops(seed: int) -> None:
     source, arguments = random_loops(seed), [rows([3, 0, 16, 1, 7, 2, 0, 11]), seed % 5]

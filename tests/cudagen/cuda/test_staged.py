@@ -267,7 +267,7 @@ def test_gemm_is_one_kernel_that_does_not_divide() -> None:
 
 
 @NVRTC
-@pytest.mark.sampled(quick=1)
+@pytest.mark.sampled(quick=3, ci=3)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_none_spills(architecture: str) -> None:
     kernels = tuple([replace(of, name=f"K{number}") for number, of in enumerate(KERNELS.values())])
@@ -298,7 +298,7 @@ def kernels() -> Iterator[Kernels]:
 
 
 SAMPLED = pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "batched" else pytest.mark.sampled(
-    quick=0, ci=2)) for name in KERNELS])
+    quick=0, ci=4)) for name in KERNELS])
 
 
 @SAMPLED
