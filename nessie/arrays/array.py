@@ -225,6 +225,15 @@ class Array:
     def __index__(self) -> int:
         return operator.index(self._one())
 
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._one(), digits)
+
+    def __format__(self, how: str) -> str:
+        return format(self._one(), how) if how else str(self)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
     def _one(self) -> Any:
         with at_call():
             if self.ndim and self.size != 1:

@@ -33,8 +33,11 @@ def leaf(value: Any, copy: bool) -> nodes.Node:
             return nodes.leaf((), INT, int(value))
         case float() | np.floating():
             return nodes.leaf((), FLOAT, float(value))
-        case str() | bytes():
-            raise NessieError("a text is no array", hint="[ord(c) for c in text] has its characters' numbers")
+        case str():
+            raise NessieError("a text is no array", hint="[ord(c) for c in text] has its characters' numbers, "
+                              "text.encode() its bytes")
+        case bytes():
+            return leaf(np.frombuffer(value, np.uint8), copy)
         case _ if has_interface(value):
             return on_gpu(value)
         case Nested():
@@ -95,7 +98,7 @@ def as_array(value: Any) -> Array:
     if isinstance(value, np.ma.MaskedArray):
         raise NessieError(outside.MASKED, hint=outside.UNMASKED)
     try:
-        array = np.asarray(value)
+        array = np.asarray(value) if not isinstance(value, bytes) else np.frombuffer(value, np.uint8)
     except ValueError:
         raise NessieError("these rows are not of one length",
                           hint="nessie.nest(rows) takes rows of any lengths") from None
@@ -183,7 +186,11 @@ def depth(row: Any) -> int:
     """Return how many levels of sequences there are."""
     if outside.names_of(type(row)):         # a record
         return 0
-    if not isinstance(row, Sequence | Nested) or isinstance(row, str | bytes):
+    if isinstance(row, str):
+        raise NessieError("a text is no row of numbers", hint="text.encode() has its bytes")
+    if isinstance(row, bytes):
+        return 1
+    if not isinstance(row, Sequence | Nested):
         return np.ndim(row)
     within = [depth(one) for one in row] if len(row) and depth(row[0]) else [0]
     return 1 + max(within)
@@ -258,7 +265,10 @@ def narrowed(operation: nodes.Narrowed) -> Any:
 
 def places_of(body: Seen | None, element: str) -> list[tuple[Any, str]]:
     """Where a body stands, for an error at this element."""
-    return [(body.written.span(body.written.tree), f"at element {element}")] if body is not None else []
+    if body is None:
+        return []
+    span = body.span(body.written.tree) if body.caller is None else body.caller.span
+    return [(span, f"at element {element}")] if span is not None else []
 
 
 def parts(value: Any, items: Sequence[Kind]) -> list[Any]:

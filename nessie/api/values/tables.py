@@ -69,7 +69,12 @@ def to_arrow(value: Any) -> Any:
         return pyarrow.LargeListArray.from_arrays(value.offsets, to_arrow(value.content))
     if isinstance(value, Nested):
         return pyarrow.array(value.to_list(), pyarrow.large_string())
-    return pyarrow.array(characters(value), pyarrow.large_string()) if is_text(value) else pyarrow.array(value)
+    if is_text(value):
+        return pyarrow.array(characters(value), pyarrow.large_string())
+    found = pyarrow.array(np.ravel(value))
+    for length in reversed(np.shape(value)[1:]):
+        found = pyarrow.FixedSizeListArray.from_arrays(found, length)
+    return found
 
 
 # Notebooks --------------------------------------------------------------------------------------

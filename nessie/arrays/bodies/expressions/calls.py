@@ -5,6 +5,7 @@ import ast
 import builtins
 import math
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from nessie.arrays.bodies.expressions.values import Env, number_of
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, shown
 from nessie.arrays.bodies.outside import MISSING, Seen, looked_up, static
 from nessie.arrays.bodies.source import IN_ORDER, root
-from nessie.arrays.bodies.trees import Made, at, become, call, let, name, together
+from nessie.arrays.bodies.trees import Made, at, become, call, let, name, number, together
 from nessie.base.source import NessieError
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class Calls(Arithmetic):
     """Translates calls."""
 
     def call(self, node: ast.Call, env: Env) -> Made:
+        if isinstance(node.func, ast.Attribute) and isinstance(static(self.function, node.func.value), ModuleType) and \
+                root(node.func) not in env and static(self.function, node.func) is MISSING:
+            self.undefined(node.func, ast.unparse(node.func))
         if isinstance(node.func, ast.Attribute) and (
                 root(node.func) in env or static(self.function, node.func) is MISSING):
             return self.method(node, node.func, env)
@@ -65,6 +69,8 @@ class Calls(Arithmetic):
         match node.args:
             case [ast.Constant(str() as text)] if function is builtins.float and text.lower() in FLOATS:
                 return Made(number_of(float(text)), FLOAT)
+            case [ast.Constant(str() | bytes() as text)] if function is builtins.ord and len(text) == 1:
+                return Made(number(ord(text)), INT)
         if function is replace and len(node.args) == 1:
             return self.replaced(node, node.args[0], env)
         if isinstance(function, type) and (record := outside.record_of(function)):

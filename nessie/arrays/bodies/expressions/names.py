@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from difflib import get_close_matches
 from inspect import getattr_static
+from types import ModuleType
 from typing import Any, NoReturn
 
 from nessie.arrays.bodies import outside
@@ -50,7 +51,8 @@ class Names(Translator):
             case float():
                 return Made(number_of(value), FLOAT)
             case str() | bytes():
-                self.refuse(node, "strings cannot be in a body", hint=CANNOT)
+                self.refuse(node, "strings cannot be in a body",
+                            hint=CANNOT if len(value) != 1 else f"ord({value!r}) is the number of this character")
         self.refuse(node, f"{value!r} cannot be in a body", hint=CANNOT)
 
     def items(self, parts: list[Made]) -> Made:
@@ -76,6 +78,10 @@ class Names(Translator):
                     hint="numbers, truth values, tuples of numbers and arrays are taken from outside")
 
     def undefined(self, node: ast.AST, text: str) -> NoReturn:
+        if isinstance(node, ast.Attribute) and isinstance(module := static(self.function, node.value), ModuleType):
+            near = [f"{ast.unparse(node.value)}.{one}" for one in get_close_matches(node.attr, dir(module), 1)]
+            self.refuse(node, f"{ast.unparse(node.value)} has no {node.attr}",
+                        hint=f"is {near[0]} meant?" if near else "functions of numbers are in math and NumPy")
         hint = "of what is assigned in one branch only, nothing is known behind it" if text in self.assigned else ""
         names = [*self.function.parameters, *self.assigned, *self.function.function.__globals__]
         near = get_close_matches(text, names, 1)

@@ -1,0 +1,58 @@
+"""What Python's and NumPy's users write by habit means here what it means there."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nessie
+from nessie.base.source import NessieError
+
+A = np.array([3, 1, 2])
+
+
+def test_one_value_is_a_number_where_python_asks_for_one() -> None:
+    total = nessie.array([1.25, 2.5]).sum()
+    assert f"{total:.1f}" == "3.8" and round(total) == 4 and round(total, 1) == 3.8
+    assert f"{total}" == str(total) and 2 in nessie.array(A) and 9 not in nessie.array(A)
+    with pytest.raises(NessieError, match="an array of elements is no number"):
+        format(nessie.array(A), ".1f")
+
+
+def test_bytes_are_numbers() -> None:
+    line = b"to be, or"
+    found = nessie.array(line)
+    assert found.dtype == np.uint8 and found.tolist() == list(line)
+    words = nessie.nest([*line.split(), b""])
+    assert words.map(lambda w: len(w)).tolist() == [2, 3, 2, 0] and words.dtype == np.uint8
+    assert words.map(lambda w: [c - 32 if ord("a") <= c <= ord("z") else c for c in w]).tolist() == [
+        list(w) for w in [b"TO", b"BE,", b"OR", b""]]
+    assert (found == ord(",")).sum().item() == 1
+    with pytest.raises(NessieError, match="a text is no row of numbers"):
+        nessie.nest(["to", "be"])
+
+
+def test_matrices_become_arrows_lists_of_one_length() -> None:
+    pa = pytest.importorskip("pyarrow")
+    cube = np.arange(24).reshape(2, 3, 4)
+    found = nessie.array(cube).to_arrow()
+    assert found.to_pylist() == cube.tolist() and found.type == pa.list_(pa.list_(pa.int64(), 4), 3)
+
+
+FAILS: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "narrower": (lambda: (nessie.array(A) - 3).astype(np.uint8).evaluate(), "nessie.array(A) - 3", "-2 is no uint8"),
+    "no such function": (lambda: nessie.array(A).map(lambda x: math.sqr(x)),                    # type: ignore[attr-defined]
+                         "math.sqr", "is math.sqrt meant"),
+    "a character": (lambda: nessie.array(A).map(lambda x: x == "a"), '"a"', r"ord\('a'\) is the number")}
+
+
+@pytest.mark.parametrize("case", FAILS)
+def test_mistakes_are_told_where_they_stand(case: str) -> None:
+    work, text, told = FAILS[case]
+    with pytest.raises(NessieError, match=told) as failed:
+        work()
+    span, _ = failed.value.places[0]
+    assert span.source.text[span.start:span.end] == text
