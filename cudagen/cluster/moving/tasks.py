@@ -99,7 +99,7 @@ def written(writing: Writing, tables: Sequence[Made], number: int, givers: int, 
     made = [begun(table, given) for table in tables]
     count = len(made[0])
     names = [f"place{number}", *[f"value{k}_{number}" for k, _ in enumerate(tables)]]
-    for chain in range(len(writing.chains) + 1):
+    for chain in range(len(writing.chains) + 1) if parts else ():
         mine = [chain_of(part, number, chain) for part in parts]
         places, *values = [np.concatenate([part[name][at] for part, at in zip(parts, mine, strict=True)])
                            for name in names]
