@@ -8,6 +8,7 @@ conditionals in flatten.rules.conditionals, calls in flatten.calls.functions, ef
 from __future__ import annotations
 
 from nessie.base.types import BOOL
+from nessie.flatten.calls.all_rows import by_rows_or_all
 from nessie.flatten.calls.compaction import compacted
 from nessie.flatten.calls.functions import call
 from nessie.flatten.rules.building import chained, literal
@@ -45,7 +46,8 @@ def translate(t: Translator, exp: mono.Exp, env: Values, domain: Domain, hint: s
             chosen = mono.If(test, then, orelse, origin=exp.origin)
             return pure(t, chosen, {**env, test.name: t.value(condition, env, domain, "test")}, domain, hint)
         case mono.If():
-            return conditional(t, exp, env, domain, hint)
+            found = by_rows_or_all(t, exp, env, hint) if domain is HOST else None
+            return conditional(t, exp, env, domain, hint) if found is None else found
         case mono.Pair(first, second):
             return Both(t.value(first, env, domain, hint), t.value(second, env, domain, hint))
         case mono.First(pair):

@@ -8,6 +8,7 @@
     compaction      copies a small part of a large payload
     apart           decides which activations of a recursion one thread shall do
     owned           offers loops over rows to owners of rows
+    all_rows        leaves recursions on all rows as they are where no owner goes through one row by itself
     unrolled        writes apply-to-each over sequences of known length out
     entry           makes the function that a run calls
 """

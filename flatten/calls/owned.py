@@ -37,17 +37,23 @@ def offered_rows(t: Translator, call: mono.Call, arguments: list[Value], domain:
                  lifted: Callable[[], Value]) -> Value | None:
     """Offer the loop to owners of rows, if it is one and users ask for owners. `alone` makes its version for one
     activation, `lifted` calls the one for all."""
+    name = owners_loop(t, call, arguments, domain, alone)
+    return Rows(t, arguments, domain, hint).offered(call, name, lifted) if name else None
+
+
+def owners_loop(t: Translator, call: mono.Call, arguments: list[Value], domain: Domain, alone: Made) -> str:
+    """The version for one activation of the loop that owners of rows can be offered; '' where there is none."""
     function = t.functions[call.function]
     if (not t.owners or domain is HOST or t.frame.function == function.name or not t.summaries[function.name].again
             or not any([isinstance(p.type, Seq) for p in function.parameters])):
-        return None
-    why = rows_differ(t, arguments, domain) if runs_alone(t, function) else NOT_ALONE
+        return ""
+    name, why = "", rows_differ(t, arguments, domain) if runs_alone(t, function) else NOT_ALONE
     if not why:
         name = alone()
         kernels = {kernel.name: kernel for kernel in t.emitter.kernels}
         why = why_no_loop(t.emitter.functions, kernels, name) or why_other_lengths(t.emitter.functions, name)
     t.emitter.made.loops.append(LoopMade(call.origin, function.name, why))
-    return None if why else Rows(t, arguments, domain, hint).offered(call, name, lifted)
+    return "" if why else name
 
 
 def why_other_lengths(functions: dict[str, ir.Function], name: str) -> str:
@@ -93,6 +99,16 @@ class Rows:
         assert not isinstance(self.over, ir.Flat)
 
     def offered(self, call: mono.Call, name: str, lifted: Callable[[], Value]) -> Value:
+        emitter = self.emitter
+        done, given = self.called(call, name)
+        otherwise, statements = emitter.block(lambda: list(self.packed(lifted(), call.type)))
+        results = self.declared(call.type)
+        emitter.emit(ir.Branch(tuple(results), ir.Var(done.name), ir.Block((), tuple([ir.Var(p.name) for p in given])),
+                               ir.Block(statements, tuple(otherwise)), origin=call.origin))
+        return self.unpacked(call.type, received(results))
+
+    def called(self, call: mono.Call, name: str) -> tuple[ir.Param, list[ir.Param]]:
+        """Emit the call of the offer; return whether it was done, and what it gives."""
         emitter, function = self.emitter, self.t.functions[call.function]
         emitter.origin = call.origin
         atoms = [atom for argument, p in zip(self.arguments, function.parameters, strict=True)
@@ -100,11 +116,7 @@ class Rows:
         offer, passed = self.offer(name, atoms, function)
         done, given = emitter.declare("done", "bool"), self.declared(call.type)
         emitter.emit(ir.Call((done, *given), offer, (*passed, *atoms), origin=call.origin))
-        otherwise, statements = emitter.block(lambda: list(self.packed(lifted(), call.type)))
-        results = self.declared(call.type)
-        emitter.emit(ir.Branch(tuple(results), ir.Var(done.name), ir.Block((), tuple([ir.Var(p.name) for p in given])),
-                               ir.Block(statements, tuple(otherwise)), origin=call.origin))
-        return self.unpacked(call.type, received(results))
+        return done, given
 
     def offer(self, name: str, atoms: list[ir.Atom], function: mono.Function) -> tuple[str, list[ir.Atom]]:
         """Make the offer; return its name, and what it is given before these."""

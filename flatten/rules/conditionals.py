@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nessie.base.records import dataclass
+from nessie.base.source import Origin
+from nessie.base.types import Type
 from nessie.flatten.calls.boundary import Packer, params_of, received, unpack
 from nessie.flatten.calls.crossing import of_values
 from nessie.flatten.rules.emptiness import undivided
@@ -40,18 +42,23 @@ def conditional(t: Translator, exp: mono.If, env: Values, domain: Domain, hint: 
 
 
 def on_host(t: Translator, exp: mono.If, test: Scalar, env: Values, hint: str) -> Value:
+    return either(t, test, type_of(exp), hint, exp.origin, lambda: t.value(exp.then, env, HOST, hint),
+                  lambda: t.value(exp.orelse, env, HOST, hint))
+
+
+def either(t: Translator, test: Scalar, type_: Type, hint: str, origin: Origin, then_value: Callable[[], Value],
+           else_value: Callable[[], Value]) -> Value:
+    """One of two values, as the test says, of which the host computes only that."""
     emitter = t.emitter
-    type_ = type_of(exp)
     condition = Packer(emitter, "test").name(test, HOST, "bool")
     parts = emitter.part(), emitter.part()
-    branches = zip(parts, (exp.then, exp.orelse))
-    values = [emitter.into(part, t.value, branch, env, HOST, hint) for part, branch in branches]
+    values = [emitter.into(part, value) for part, value in zip(parts, (then_value, else_value))]
     crossing = of_values(values, t.frame.named)
     pack = Packer(emitter, hint, t.frame).pack
     atoms = [emitter.into(part, pack, value, type_, HOST, crossing) for part, value in zip(parts, values)]
     then, orelse = [ir.Block(tuple(part.statements), tuple(names)) for part, names in zip(parts, atoms)]
     results = params_of(emitter, type_, HOST, crossing, hint)
-    emitter.emit(ir.Branch(tuple(results), condition, then, orelse, origin=exp.origin))
+    emitter.emit(ir.Branch(tuple(results), condition, then, orelse, origin=origin))
     return unpack(emitter, type_, HOST, received(results), crossing)
 
 

@@ -70,6 +70,15 @@ class Checker:
         if function.fold is not None:
             require(element_place(function, self.functions.get(function.fold.operator)) is not None,
                     f"the operator of {function.name} takes two elements where it takes an identity and a sequence")
+        if function.row_of:
+            require(self.is_of_row(function, self.functions.get(function.row_of)),
+                    f"{function.name} takes and gives one row where {function.row_of} takes and gives all")
+
+    def is_of_row(self, function: mono.Function, whole: mono.Function | None) -> bool:
+        if whole is None or len(whole.parameters) != len(function.parameters) or whole.result != Seq(function.result):
+            return False
+        types = [(p.type, q.type) for p, q in zip(function.parameters, whole.parameters, strict=True)]
+        return [pair for pair in types if pair[0] != pair[1]] == [(function.result, whole.result)]
 
     def bind(self, binder: mono.Parameter | mono.Generator | mono.Let, type_: Type) -> None:
         name = binder.name

@@ -16,7 +16,8 @@ Invariants (checked by mono.check after every pass):
   - primitives are those of library.primitives.IN_MONO, at types that they have;
   - calls name functions of this program, one argument per parameter;
   - the operator of a fold is a function of this program, and its parameters are those of the fold, but for two
-    elements where that has the identity and the sequence.
+    elements where that has the identity and the sequence;
+  - a function of a row has the parameters and the result of that of all rows, but for one row in place of all.
 """
 from __future__ import annotations
 
@@ -136,11 +137,13 @@ FORMS = ("reduce", "scan")
 
 @dataclass(frozen=True)
 class Function(Located):
+    """`row_of`: the function, if any, that does with all rows of a sequence at once what this does with one."""
     name: str
     parameters: tuple[Parameter, ...]
     result: Type
     body: Exp
     fold: Fold | None = None
+    row_of: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Reads mono programs from the text that mono.text writes.
 
-    program   = { "function" NAME "(" [NAME ":" type {"," ...}] ")" ":" type [fold] "=" exp } "entry" NAME
+    program   = { "function" NAME "(" [NAME ":" type {"," ...}] ")" ":" type [fold] [row] "=" exp } "entry" NAME
     fold      = "," ("reduce" | "scan") "by" NAME ["neutral"]
+    row       = "," "row" "of" NAME
     exp       = "let" NAME ":" type "=" exp "in" exp  |  "if" exp "then" exp "else" exp  |  primary [OPERATOR primary]
     primary   = literal  |  NAME  |  NAME "(" exps ")"  |  "(" exp ":" type ")"  |  "(" exp {"," exp} ")"
               | "[" exps "]"  |  "[" "]" type  |  "{" exp ":" NAME ":" type "in" exp {";" ...} ["|" exp] "}"
@@ -90,14 +91,24 @@ class Parser:
     def function(self) -> mono.Function:
         start = self.tokens.current
         name, parameters, result = header(self.tokens)
-        fold = self.fold() if self.tokens.accept(",") else None
+        fold, row_of = None, ""
+        while self.tokens.accept(","):
+            form = self.tokens.name("reduce, scan or row")
+            if form == "row":
+                row_of = self.row_of()
+            else:
+                fold = self.fold(form)
         span = self.tokens.span(start)
         self.types = {p.name: p.type for p in parameters}
         self.tokens.expect("=")
-        return mono.Function(name, parameters, result, self.exp(), fold, origin=(span,))
+        return mono.Function(name, parameters, result, self.exp(), fold, row_of, origin=(span,))
 
-    def fold(self) -> mono.Fold:
-        form = self.tokens.name("reduce or scan")
+    def row_of(self) -> str:
+        if self.tokens.name("of") != "of":
+            self.tokens.fail("a function of a row is `row of` that of all rows")
+        return self.tokens.name("the function of all rows")
+
+    def fold(self, form: str) -> mono.Fold:
         if form not in mono.FORMS or self.tokens.name("by") != "by":
             self.tokens.fail("a fold is a reduce or scan by a function")
         operator = self.tokens.name("the operator's name")

@@ -217,6 +217,8 @@ def test_invariants_of_programs() -> None:
             ("the body of main is int, where float is due", (replace(main, result=FLOAT),), "main"),
             ("types are monomorphic and first order: result of main", (replace(main, result=Var("a")),), "main"),
             ("types are monomorphic and first order: g", (replace(main, parameters=(*PARAMETERS, FUNCTION)),), "main"),
+            ("main takes and gives one row where all takes and gives all", (replace(main, row_of="all"),), "main"),
+            ("main takes and gives one row where main takes and gives all", (replace(main, row_of="main"),), "main"),
             ("every binder is bound once in the program: x", (main, replace(main, name="twin")), "main")):
         with pytest.raises(IllFormed, match=invariant):
             check(mono.Program(functions, entry))

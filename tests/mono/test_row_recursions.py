@@ -55,6 +55,7 @@ def test_rows_that_mind_their_own_business(name: str) -> None:
     go, main, by_row = found.functions
     assert go == program(GOES[name]).functions[0]
     assert called(main.body) == ["go", by_row.name] and set(called(by_row.body)) == {by_row.name}
+    assert by_row.row_of == "go" and not go.row_of
     assert str(by_row.parameters[0].type) == str(by_row.result) and by_row.parameters[0].type != go.parameters[0].type
 
 

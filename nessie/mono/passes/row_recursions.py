@@ -8,7 +8,8 @@
         no rows. So f' has a row in their place, and a let in place of the apply-to-each.
   sound each row goes through the same rounds in both, as rows decide nothing; checks fail in the same rounds. With no
         rows the conditions and arguments may fail, or never end, all the same: so f is called then.
-  why   each round of f is a launch; an owner goes through all rounds of f' with a row in one (flatten.calls).
+  why   each round of f is a launch; an owner goes through all rounds of f' with a row in one. f' is said to be of a row
+        of f, so that f is called where no owner goes through f' (flatten.calls).
 """
 from __future__ import annotations
 
@@ -115,7 +116,7 @@ class Change:
                           for at, p in enumerate(function.parameters)]
             body = self.row(function.body, function.parameters[k].name, names)
             self.made[name] = replace(function, name=self.called[name], parameters=tuple(parameters),
-                                      result=element_of(function.result), body=body)
+                                      result=element_of(function.result), body=body, row_of=name)
         return self.called[name]
 
     def row(self, exp: Exp, rows: str, names: dict[str, str]) -> Exp:

@@ -171,6 +171,11 @@ function phases(rows, k, n) : ([[int]], int, int) -> [[int]] =
 function main(rows) : [[int]] -> [[int]] =
   let b = phases(rows, 2, if #rows > 0 then #rows[0] else 0) in b;
 """
+ALL_GROWING = """
+function phases(rows, k) : ([[int]], int) -> [[int]] =
+  if k == 0 then rows else phases({{x + k : x in r | x > k} ++ [k] : r in rows}, k - 1);
+function main(rows, k) : ([[int]], int) -> [[int]] = let b = phases(rows, k) in b;
+"""
 ALL_DIVIDE = """
 function div(rows, k) : ([[int]], int) -> [[int]] =
   if k == 0 then rows else div({{60 / (x - k) : x in r} : r in rows}, k - 1);
@@ -186,6 +191,20 @@ def test_recursions_on_all_rows_have_owners_too(level: str) -> None:
     found, many, done = run(ALL_BITONIC, level, [rows([16] * 9)])
     assert found == [sorted(row) for row in rows([16] * 9)] and done == [True] and few == many < 6
     assert run(ALL_BITONIC, level, [[]])[0] == [] and run(ALL_BITONIC, level, [[[], []]])[0] == [[], []]
+
+
+@simulated
+def test_rows_without_owners_go_round_together() -> None:
+    """So they need as many launches as without a level; one more where owners give up."""
+    for source, given, more in ((ALL_BITONIC, [rows([32] * 3)], 1), (ALL_GROWING, [rows(LENGTHS), 6], 0)):
+        program = compile_program(Job(entry="main", target="cudasim"), TEXT, Source("test.nesl", source),
+                                  pass_named("borders"))
+        device = gpu_device(program, Cudasim(2, 1))
+        parameters, result = Compiled(source).signature
+        expected = execute(program, [flatten_value(a, t) for a, t in zip(given, parameters, strict=True)], device)
+        found, launches, done = run(source, "thread", given)
+        assert found == plain_value(expected, result) and done == [False] * more
+        assert launches == device.stats.launches + more
 
 
 @simulated
