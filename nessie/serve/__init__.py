@@ -6,6 +6,7 @@
     confined    confines a process: its memory, its files
     page        makes the page
     live        answers a question: what the compiler makes of a program, what a call gives
+    moved       tells programs that differ in blanks and comments alone
 
     live.js     the page's part that asks: the bar, the editor's text, what is drawn of the answers
     editor.js   the editor, of the parts that codemirror.js has

@@ -38,6 +38,7 @@ from nessie.running.world import World
 from nessie.schedule.cost import profiles
 from nessie.schedule.wishes.sizes import sizes_of
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
+from nessie.serve.moved import Places, moved, relocated
 from nessie.session.calling import tuple_of
 from nessie.session.checking import check
 from nessie.session.session import Session
@@ -99,14 +100,32 @@ class Read:
     type: str                       # of the data; empty if there is none
 
 
+@dataclass(frozen=True)
+class MadeFrom:
+    """What stages are made from: the text through the last definition, as a pragma may mean names before it; the
+    function, the type of its data, and what else is asked for."""
+    text: str
+    about: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A program's stages, and all that they are made from. `places`: where its words stand, if the stages are those of
+    another program, which differs in blanks and comments."""
+    known: Read
+    collection: Collection
+    made_from: MadeFrom
+    places: Places | None = None
+
+
 class Live:
     """What answers. It keeps the last program's stages: a page asks for some of them first, and edits of calls below
-    the definitions leave them as they are."""
+    the definitions leave them as they are, as do those of blanks and comments until details are asked for."""
 
     def __init__(self, seconds: float, memory: int, threads: int, widths: Widths = FULL) -> None:
         self.seconds, self.memory, self.threads, self.widths = seconds, memory, threads, widths
         self.asked: dict[str, Any] = {}
-        self.kept: tuple[Read, Collection, object] | None = None
+        self.kept: Kept | None = None
         self.number = 0
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -123,28 +142,32 @@ class Live:
         """The stages that are wanted, as nessie.inspect.collect has them. `collected` numbers the collection: with
         another number, expressions and nodes have other numbers."""
         about = {name: asked.get(name) for name in asked if name not in ("do", "stages", "details")}
-        if self.kept is None or about != self.asked:
+        details = bool(asked.get("details"))
+        if self.kept is None or about != self.asked or (details and self.kept.places):
             self.asked = {}
-            found = read(asked, self.widths)
-            self.kept = found, *self.collection(found, asked)
+            self.kept = self.stages(read(asked, self.widths), asked, details)
             self.asked = about
             self.number += 1            # workers count for themselves
-        known, collection, _ = self.kept
-        wanted = set(asked.get("stages") or ()) & set(TITLES)
-        details = bool(asked.get("details"))
-        return {"collected": f"{os.getpid()}.{self.number}", "detailed": details, **facts(known, collection),
-                **collection.data(wanted, details)}
+        kept, wanted = self.kept, set(asked.get("stages") or ()) & set(TITLES)
+        data = kept.collection.data(wanted, details)
+        if kept.places:
+            data = relocated(data, kept.known.source.text, kept.places)
+        return {"collected": f"{os.getpid()}.{self.number}", "detailed": details,
+                **facts(kept.known, kept.collection), **data}
 
-    def collection(self, found: Read, asked: dict[str, Any]) -> tuple[Collection, object]:
-        """The stages of the program, and all that they are made from; those that are kept if they are made from the
-        same, whatever else is in the text."""
-        made_from = sources_of(found, asked)
-        if self.kept is not None and made_from == self.kept[2]:
-            collection = self.kept[1]
-            collection.sources.text = found.source.text
-            return collection, made_from
-        self.kept = None                # before the next ones take their memory
-        return collected(found, asked, self.widths), made_from
+    def stages(self, found: Read, asked: dict[str, Any], details: bool) -> Kept:
+        """The stages of the program; those that are kept if they are made from the same, whatever else is in the text.
+        Without `details`, places in it that they tell may be those of a text that has the same words."""
+        kept, made_from = self.kept, sources_of(found, asked)
+        if kept is not None and made_from == kept.made_from:
+            kept.collection.sources.text = found.source.text
+            return Kept(found, kept.collection, made_from)
+        if kept is not None and not details and not has_pragmas(found.source) \
+                and made_from.about == kept.made_from.about \
+                and (places := moved(kept.made_from.text, made_from.text)):
+            return Kept(found, kept.collection, kept.made_from, places)
+        self.kept = kept = None         # before the next ones take their memory
+        return Kept(found, collected(found, asked, self.widths), made_from)
 
     def run(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The value of the entry on the data; or, without an entry, of each form."""
@@ -235,14 +258,13 @@ def taken_apart(exp: syntax.Exp) -> Iterable[syntax.Exp]:
 # Looking ------------------------------------------------------------------------------------------
 
 
-def sources_of(found: Read, asked: dict[str, Any]) -> object:
-    """All that stages are made from: the text through the last definition, as a pragma may mean names before it; the
-    function, the type of its data, and what else is asked for. Calls below that are not among it."""
+def sources_of(found: Read, asked: dict[str, Any]) -> MadeFrom:
+    """All that stages are made from. Calls below the last definition are not among it."""
     text = found.source.text
     ends = [form.span.end for form in found.forms if not isinstance(form, syntax.Evaluate) and form.span]
     read = text if has_pragmas(found.source) else text[:max(ends, default=0)]
     about = {name: asked.get(name) for name in ("machine", "mode", "sizes", "cut", "fuse")}
-    return read, found.entry, found.type, about
+    return MadeFrom(read, {"entry": found.entry, "type": found.type, **about})
 
 
 def collected(found: Read, asked: dict[str, Any], widths: Widths = FULL) -> Collection:

@@ -10,6 +10,7 @@ from paths import ROOT
 
 from nessie.inspect.collect import TITLES
 from nessie.serve.live import Live
+from nessie.serve.moved import moved
 from nessie.serve.page import examples
 
 NORM2 = (ROOT / "nesl_examples" / "norm2.nesl").read_text("utf-8")
@@ -60,6 +61,31 @@ def test_edits_of_calls_compile_nothing(live: Live, monkeypatch: pytest.MonkeyPa
         assert look(live, edited, **other)["errors"], "it is compiled"
     for text in (f"{edited}% cut gts, sum1 %", edited.replace("sum1", "sum9"), f"% above %\n{edited}"):
         assert look(live, text)["errors"], "it is compiled"
+
+
+def test_edits_of_blanks_and_comments_compile_nothing_at_first(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = look(live, NORM2, stages=["fused"])
+    monkeypatch.setattr("nessie.serve.live.run_through", None)
+    edited = "% above %\n" + NORM2.replace(" = ", "  =% ... %\n ")
+    second = look(live, edited, stages=["fused"])
+    assert second["errors"] == [] and second["stages"][1:] == first["stages"][1:]
+    assert second["nodes"] == first["nodes"] and second["collected"] != first["collected"]
+    said = [" ".join(NORM2[start:end].replace(" = ", "").split()) for start, end in first["spans"]]
+    assert said == [" ".join(edited[start:end].replace("  =% ... %\n ", "").split()) for start, end in second["spans"]]
+    source, after = first["stages"][0], second["stages"][0]
+    assert after["text"] == edited and [mark[2:] for mark in after["marks"]] == [mark[2:] for mark in source["marks"]]
+    assert all(edited[start:end] == NORM2[a:b] or "=" in NORM2[a:b]
+               for (a, b, *_), (start, end, *_) in zip(source["marks"], after["marks"], strict=True))
+    assert look(live, edited, stages=["fused"], details=True)["errors"], "details are of the text as it is"
+    monkeypatch.undo()
+    last = look(live, edited, stages=["fused"], details=True)
+    assert last["spans"] == second["spans"] and last["stages"][0] == after
+
+
+@pytest.mark.parametrize(("before", "after"), [("f(x) = xy", "f(x) = x y"), ("x = 1;", "x = 1"), ("#s", "# s%"),
+                                               ("a % cut a, b %", "a = b")])
+def test_other_words_are_no_moved_ones(before: str, after: str) -> None:
+    assert moved(before, after) is None and moved(before, before) is not None
 
 
 def test_data_are_those_of_the_programs_own_call(live: Live) -> None:
