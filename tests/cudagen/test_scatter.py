@@ -121,7 +121,7 @@ def built() -> GpuProgram:
     return gpu_code(program_of_all())
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, ci=2)
 @GPU
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("mode, base", [(mode, base) for mode in ("last", "max") for base in EDGES])
@@ -167,7 +167,7 @@ FUSED = {
 }
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, ci=2)
 @GPU
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", FUSED)

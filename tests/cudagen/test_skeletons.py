@@ -304,7 +304,7 @@ ORDERED = f"""
     return (v, ok)"""
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("name", [name for name in CUDA_SEGMENTED if name != "order"])
 def test_walks_of_segments_by_blocks_of_threads(name: str) -> None:
     lengths = [1, 0, 250, 3, 0, 0, 270, 2]

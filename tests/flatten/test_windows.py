@@ -80,6 +80,7 @@ def test_a_rule_in_one_dimension(rule: str) -> None:
                 assert found == [sum(w) for w in windows(padded(v, r, RULES[rule]), 2 * r + 1)]
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_in_two_dimensions(rule: str) -> None:
     call = everywhere("function main(m, r) : ([[int]], int) -> [[int]] = "
@@ -104,6 +105,7 @@ READS["zeros"] = "(let a = {}; b = {} in if a >= 0 and a < #m and b >= 0 and b <
 READS["no rule"] = "m[{}][{}]"
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("form", ["dense", "uniform"])
 @pytest.mark.parametrize("rule", READS)
 def test_a_cross_of_any_radius(rule: str, form: str) -> None:

@@ -137,9 +137,9 @@ def test_round_trip(data: st.DataObject) -> None:
 @pytest.mark.slow
 def test_deep_trees() -> None:
     exp: mono.Exp = mono.Var("x", INT)
-    for _ in range(10_000):
+    for _ in range(3_000):
         exp = mono.Prim("+", (exp, number(1)), INT)
-    for i in range(10_000):
+    for i in range(3_000):
         exp = mono.Let(f"y{i}", number(i), exp)
     program = body(exp, mono.Parameter("x", INT))
 

@@ -318,8 +318,7 @@ def test_cost(name: str) -> None:
     run_deep(lambda: keeps(CASES[name], CASES[name].sizes))
 
 
-@pytest.mark.slow
-@pytest.mark.sampled(ci=4)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.large])
 def test_cost_of_large_data(name: str) -> None:
     run_deep(lambda: keeps(CASES[name], CASES[name].large))

@@ -9,7 +9,8 @@ A file has several cases, each of them
     ==>
     what it prints: standard output, then standard error, then [status] unless that is 0
 
-Commands run in an empty folder. Add a case by writing all above `==>` and running pytest --update-golden.
+Commands run in an empty folder; a limit of their time is one of the processor's, however busy the machine is.
+Add a case by writing all above `==>` and running pytest --update-golden.
 """
 from __future__ import annotations
 
@@ -23,17 +24,20 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from paths import GOLDEN_FILES, ROOT
 
+from nessie.base.system import deadline
 from nessie.base.system.deep import wait_for_left
 from nessie.cudagen.cuda.cudasim.compiler import found
 from nessie.library.library import library
@@ -75,6 +79,8 @@ CASES = [case for path in sorted(ERRORS.glob("*.txt")) for case in cases_of(path
 def test_message(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
                  update_golden: bool) -> None:
     monkeypatch.chdir(tmp_path)
+    if "--time-limit" in case.command:
+        monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=time.process_time))
     for name, content in case.files.items():
         Path(name).write_text(content, "utf-8")
     status = main(shlex.split(case.command))

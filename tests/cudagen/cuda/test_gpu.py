@@ -103,7 +103,7 @@ def walks_segments(built: GpuProgram, name: str, space: str, lengths: Sequence[i
     assert failed != NO_FAILURE or results == meaning.results
 
 
-@pytest.mark.sampled(quick=12)
+@pytest.mark.sampled(quick=12, ci=3)
 @pytest.mark.parametrize("lengths", [*LENGTHS, *LONG], ids=lambda lengths: f"{len(lengths)}x{sum(lengths)}")
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_irregular_segments(segmented: GpuProgram, name: str, lengths: list[int]) -> None:
@@ -111,7 +111,7 @@ def test_irregular_segments(segmented: GpuProgram, name: str, lengths: list[int]
     walks_segments(segmented, name, "irregular", lengths, len(lengths) % 3, offsets)
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, ci=2)
 @pytest.mark.parametrize("segments, length", [(0, 3), (3, 0), (2, 7), (40, 90), (1, 2048), (2100, 1)])
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_uniform_segments(segmented: GpuProgram, name: str, segments: int, length: int) -> None:

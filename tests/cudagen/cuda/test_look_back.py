@@ -93,7 +93,7 @@ def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
-@pytest.mark.sampled(quick=6)
+@pytest.mark.sampled(quick=6, ci=2)
 @pytest.mark.parametrize("tiles, seed", TILES)
 @pytest.mark.parametrize("name", FLAT)
 @GROUPS
@@ -105,7 +105,7 @@ def test_many_tiles_at_work(group: int, name: str, tiles: int, seed: int) -> Non
 POWER_LAW = [min(int(length), THREADS * 20) for length in np.random.default_rng(3).zipf(1.6, 1500)]
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("lengths", [[THREADS * 70], [1] * 900 + [THREADS * 30] + [0] * 900, [0] * (THREADS * 9),
                                      POWER_LAW],
                          ids=["one", "some", "none", "power law"])
@@ -166,7 +166,7 @@ def float_kernels(times: int = 1) -> dict[str, tuple[ir.Kernel, list[Any]]]:
                    [n, m, xs, offsets] if "offs" in text else [n, xs]) for name, text in texts.items()}
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("name", float_kernels())
 @GROUPS
 def test_floats_have_the_same_bits_in_every_order(group: int, name: str) -> None:

@@ -88,7 +88,7 @@ def shapes(rank: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
-@pytest.mark.sampled(quick=8)
+@pytest.mark.sampled(quick=8, ci=2)
 @pytest.mark.parametrize(("rank", "mapping"), [(r, mapping) for r in range(1, 8) for mapping in mappings_of(r)])
 def test_mappings_change_no_value(rank: int, mapping: str) -> None:
     text = nest(rank)

@@ -37,7 +37,7 @@ def text_of(length: str) -> str:
 
 
 @pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
-@pytest.mark.sampled(quick=10)
+@pytest.mark.sampled(quick=10, ci=2)
 @pytest.mark.parametrize(("shape", "mapping"), [(shape, mapping) for shape in SHAPES for mapping in MAPPINGS])
 def test_hulls_change_no_value(shape: str, mapping: str) -> None:
     text = text_of(SHAPES[shape])
@@ -72,7 +72,7 @@ KERNELS = {
 
 
 @pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
-@pytest.mark.sampled(quick=6)
+@pytest.mark.sampled(quick=6, ci=2)
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_do_what_their_bindings_do(name: str, mapping: str) -> None:
