@@ -28,8 +28,9 @@ PROCESSOR = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features"
 
 FUNCTION = re.compile(r"^define [^\n]*?@([\w.]+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"@([\w.]+)")
+SELECT = re.compile(r"^( *%\S+ = select [^!\n]*)$", re.MULTILINE)
 BEST, QUICK = 3, 0            # efforts at making code
-EDITION = 3                   # of what is made of a text before LLVM reads it: kept code of another is not used
+EDITION = 4                   # of what is made of a text before LLVM reads it: kept code of another is not used
 
 _LOCK = across_forks(Lock())
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
@@ -121,10 +122,16 @@ def parsed(text: str) -> Any:
     binding, machine = tools()
     for made in (with_vector_versions, with_fast_remainders):
         text = made(text, features())
-    module = binding.parse_assembly(text)
+    module = binding.parse_assembly(with_marked_selects(text))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     return module
+
+
+def with_marked_selects(text: str) -> str:
+    """The text whose selects stay what they are. On a long path, LLVM makes branches of them, as if one could foresee
+    what data choose: a chain of maps that look at their elements takes up to twice as long then."""
+    return SELECT.sub(r"\1, !unpredictable !{}", text)
 
 
 @lru_cache(maxsize=1)

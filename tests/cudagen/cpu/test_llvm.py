@@ -396,3 +396,19 @@ def test_the_fingerprint_names_llvm_and_the_processor() -> None:
     import llvmlite.binding
     assert llvmlite.__version__ in building.fingerprint()
     assert (building.processor() or llvmlite.binding.get_host_cpu_name()) in building.fingerprint()
+
+
+CHOOSING = """
+define i64 @choose(i64 %x, i64 %y) {
+  %test = icmp slt i64 %x, 10
+  %moved = mul i64 %y, 3
+  %result = select i1 %test, i64 %moved, i64 %y
+  ret i64 %result
+}
+"""
+
+
+def test_selects_are_marked_as_what_nobody_foresees() -> None:
+    """Else LLVM makes branches of them."""
+    found = [line for line in building.optimised(CHOOSING).splitlines() if " select " in line]
+    assert len(found) == 1 and "!unpredictable" in found[0]
