@@ -251,7 +251,7 @@ class Array:
         """What the function, which comes last, makes of the elements at the same place of this array and the others."""
         *arrays, function = others
         with at_call():
-            body = see(function, len(arrays) + 1 + with_index)
+            body = operators.body_of(function, len(arrays) + 1 + with_index)
             made = recorded.combined("combine", [self, *arrays], body, with_index)
             return Array(made if dtype is None else recorded.narrower(made, dtype))
 
@@ -508,7 +508,7 @@ def pnew(shape: int | Iterable[int], function: Callable[..., Any], *, dtype: Any
         if math.prod(lengths) > recorded.MOST_ELEMENTS:
             raise NessieError(f"the shape {lengths} has more elements than there can be, {recorded.MOST_ELEMENTS:,}",
                               hint="several arrays, one after another, have parts of them")
-        made = recorded.combined("pnew", [recorded.index_of(lengths, device)], see(function, 1), False)
+        made = recorded.combined("pnew", [recorded.index_of(lengths, device)], operators.body_of(function, 1), False)
         return Array(made if dtype is None else recorded.narrower(made, dtype))
 
 

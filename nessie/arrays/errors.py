@@ -46,6 +46,7 @@ LABELS = ((re.compile(r"\b(?:mod|rem)\(([^,()]+), ([^,()]+)\)"), r"\1 % \2"),
           (re.compile(r"\brshift\(([^,()]+), ([^,()]+)\)"), r"\1 >> \2"))
 OF_OWN_NAMES = re.compile(r"(?P<at>.*?)(?:: |^)(?:#?\w+_\d+|n) is (?P<value>[^,]+)(?:, .*)?")
 DIVISORS = ("Float modulo by zero.", "Float floor division by zero.")
+OF_NOBODY = "<lambda "              # what the files of such texts are called
 POWER = "An int to a negative power is no int."
 NO_INT = "This float is no int of 64 bits."
 ROUNDED = re.compile(r"\b(?:trunc|floor|ceil|round)\(([^,()]+)\)")
@@ -90,11 +91,13 @@ def place_of_call() -> Span | None:
 
 
 class at_call(as_nessie_errors):
-    """As `as_nessie_errors`; an error without a place is told where the user has called Nessie."""
+    """As `as_nessie_errors`; an error without a place, or in a text that nobody has written, is told where the user has
+    called Nessie."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        if isinstance(error, NessieError) and not error.places and (span := place_of_call()) is not None:
+        if isinstance(error, NessieError) and (span := place_of_call()) is not None and all(
+                [place.source.name.startswith(OF_NOBODY) for place, _ in error.places]):
             error.places = ((span, ""),)
         super().__exit__(kind, error, traceback)
 

@@ -1,6 +1,9 @@
 """What operators and NumPy's functions do with elements, as bodies: Python functions like any other."""
 from __future__ import annotations
 
+import builtins
+import linecache
+import math
 import operator
 from collections.abc import Callable
 from functools import cache
@@ -8,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from nessie.arrays.bodies.expressions import known
 from nessie.arrays.bodies.outside import Seen, looked_up, see
+from nessie.arrays.errors import caller
 
 # Each is written as a function, so that its text is known.
 
@@ -108,3 +113,39 @@ OF_ELEMENTS: dict[str, Callable[..., Any]] = {**UNARY, **BINARY, "true_divide": 
 def seen(function: str) -> Seen:
     """Return the body of this name, which sees the same outside each time."""
     return see(OF_ELEMENTS[function])
+
+
+# Python's own functions of one or several that bodies have, besides those of numbers in its math module and NumPy.
+OF_PYTHON = dict.fromkeys((builtins.len, builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all,
+                           builtins.sorted, builtins.range, builtins.float, builtins.int, builtins.bool, builtins.round,
+                           builtins.pow, builtins.divmod, math.gcd, math.isqrt, math.isclose, math.log), True)
+MODULES = {"builtins": "", "math": "math.", "numpy": "np."}
+
+
+def body_of(function: Any, count: int) -> Seen:
+    """Return a function of so many arguments as a body. One that is written in C has no text: what bodies have of them
+    is called by a lambda, whose errors are told where the user has given the function."""
+    text = calling(function, count)
+    if text is None:
+        return see(function, count)
+    found = see(lambda_of(text), count)
+    found.caller = caller()
+    return found
+
+
+def calling(function: Any, count: int) -> str | None:
+    """Return the text of the lambda that calls a function of C; None for a function that has a text, and for one that
+    no body has."""
+    if not looked_up(OF_PYTHON, function, False) and known.row_of(function, []) is None:
+        return None
+    module = "numpy" if isinstance(function, np.ufunc) else function.__module__
+    parameters = ", ".join([f"x{n}" for n in range(count)])
+    return f"lambda {parameters}: {MODULES[module]}{function.__name__}({parameters})"
+
+
+@cache
+def lambda_of(text: str) -> Any:
+    """Return the lambda, of which Python knows the text."""
+    file = f"<{text}>"
+    linecache.cache[file] = len(text), None, [text], file
+    return eval(compile(text, file, "eval"), {"math": math, "np": np})

@@ -186,7 +186,7 @@ def stencil(node: nodes.Node, offsets: Any, outside: Any, body: Seen, with_index
 
 
 def selected(node: nodes.Node, function: Any) -> nodes.Node:
-    of, body = one_dimension("select", node), see(function, 1)
+    of, body = one_dimension("select", node), operators.body_of(function, 1)
     kind = result_kind(body, (of.kind,))
     if isinstance(kind, Items):
         raise NessieError(f"select takes a function that gives a truth value, and this gives {shown(kind)}",
@@ -201,7 +201,7 @@ def scanned(node: nodes.Node, function: Any, identity: Any) -> nodes.Node:
 
 
 def ordered(node: nodes.Node, key: Any) -> nodes.Node:
-    of, body = one_dimension("sort", node), see(key, 1) if key is not None else None
+    of, body = one_dimension("sort", node), operators.body_of(key, 1) if key is not None else None
     by = of.kind if body is None else result_kind(body, (of.kind,))
     if by not in (INT, FLOAT):
         raise NessieError(f"numbers have an order, and this is {shown(by)}",

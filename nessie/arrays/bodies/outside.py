@@ -15,7 +15,6 @@ from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from nessie.arrays.bodies.expressions import known
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Kind, rows_of, thin_axes
 from nessie.arrays.bodies.source import written
 from nessie.base.records import dataclass
@@ -33,7 +32,6 @@ BEYOND_64 = "an int has 64 bits here: it is less than 2^63"
 MASKED = "a masked array has elements that are none"
 UNMASKED = "x.compressed() leaves them out, x.filled(0) replaces them"
 FLOAT_HOLDS_IT = "float(n) and a.astype(float) hold them, rounded"
-SHORT = {"numpy": "np"}                 # what users call modules
 
 
 class Seen:
@@ -128,16 +126,10 @@ def see(function: Any, count: int | None = None) -> Seen:
 
 def instead_of(function: Any) -> str:
     """Return what users write instead of a function that has no text."""
-    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "f")
-    called = name if module in ("", "builtins") else f"{SHORT.get(module, module)}.{name}"
     if isinstance(function, MethodType):
-        return f"lambda x: ... with what {name} computes; values of the object are taken from outside by names"
-    if known.row_of(function, [INT]) is not None:
-        parameters = ", ".join("xyz"[:known.count_of(function)])
-        return f"lambda {parameters}: {called}({parameters}) calls it"
-    if any([function is one for one in (builtins.int, builtins.float, builtins.bool, builtins.round)]):
-        return f"lambda x: {called}(x) calls it"
-    if module == "_operator" and isinstance(function, BuiltinFunctionType):
+        return (f"lambda x: ... with what {function.__name__} computes; values of the object are taken from outside by "
+                "names")
+    if getattr(function, "__module__", "") == "_operator" and isinstance(function, BuiltinFunctionType):
         return "a lambda with the operator itself is a body: lambda x, y: x + y"
     return "a Python function of your own that computes the same can be a body"
 

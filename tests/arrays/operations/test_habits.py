@@ -42,8 +42,31 @@ def test_matrices_become_arrows_lists_of_one_length() -> None:
     assert found.to_pylist() == cube.tolist() and found.type == pa.list_(pa.list_(pa.int64(), 4), 3)
 
 
+ROWS = [[3.5, -1.0], [], [2.0]]
+FUNCTIONS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
+    "len": (lambda: nessie.nest(ROWS).map(len), [2, 0, 1]),
+    "sum": (lambda: nessie.nest(ROWS).map(sum), [2.5, 0.0, 2.0]),
+    "sorted": (lambda: nessie.nest(ROWS).map(sorted), [[-1.0, 3.5], [], [2.0]]),
+    "select": (lambda: nessie.nest(ROWS).select(len), [[3.5, -1.0], [2.0]]),
+    "key": (lambda: nessie.array([2, -3, 1]).sort(key=abs), [1, 2, -3]),
+    "class": (lambda: nessie.array([2.5, -2.5]).map(int), [2, -2]),
+    "module": (lambda: nessie.array(A).map(math.sqrt), [math.sqrt(x) for x in A]),
+    "of two": (lambda: nessie.array(A).combine([6, 4, 8], math.gcd), [3, 1, 2]),
+    "ufunc": (lambda: nessie.array(A).combine([4, 0, 0], np.hypot), [5.0, 1.0, 2.0]),
+    "places": (lambda: nessie.pnew(3, range), [[], [0], [0, 1]])}
+
+
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_functions_of_c_are_bodies(case: str) -> None:
+    work, expected = FUNCTIONS[case]
+    assert work().tolist() == expected
+
+
 FAILS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "narrower": (lambda: (nessie.array(A) - 3).astype(np.uint8).evaluate(), "nessie.array(A) - 3", "-2 is no uint8"),
+    "in a function of C": (lambda: nessie.array([1.5, -4.0]).map(math.sqrt).evaluate(),
+                           "nessie.array([1.5, -4.0]).map(math.sqrt)", "Square root of a negative number"),
+    "of another kind": (lambda: nessie.array(A).map(len), "nessie.array(A).map(len)", "a sequence is needed here"),
     "no such function": (lambda: nessie.array(A).map(lambda x: math.sqr(x)),                    # type: ignore[attr-defined]
                          "math.sqr", "is math.sqrt meant"),
     "a character": (lambda: nessie.array(A).map(lambda x: x == "a"), '"a"', r"ord\('a'\) is the number")}

@@ -124,7 +124,8 @@ class Calls(Arithmetic):
     def of_table(self, node: ast.Call, function: Any, row: tuple[known.Row, str, str], given: list[Made]) -> Made:
         count = known.count_of(function)
         if len(given) != count:
-            self.refuse(node, f"{function.__name__} takes {count} argument{'s' * (count > 1)}, here are {len(given)}")
+            self.refuse(node, f"{function.__name__} takes {count} argument{'s' * (count > 1)}, here are {len(given)}",
+                        hint=f"{function.__name__}({', '.join('xyz'[:count])}) is a number")
         compute, takes, gives = row
         exp = compute([self.convert(self.numeric(one, node), takes, node) for one in given], self.fresh)
         return Made(at(exp, self.span(node)), gives)
