@@ -104,6 +104,11 @@ class EditorStage {
     return this.view.state.doc.toString();
   }
 
+  /** Whether a result is to come, of which the one that stands there may be none. */
+  waits(still) {
+    this.answer.setAttribute("aria-busy", still);
+  }
+
   /** Write another program. */
   set(text) {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, selection: { anchor: 0 },

@@ -128,6 +128,7 @@ class LivePage extends Page {
   async ask() {
     this.asked = performance.now();
     this.rest?.abort();
+    this.editor.waits(true);
     this.wanted = true;
     if (this.asking) return;
     this.asking = true;
@@ -181,13 +182,14 @@ class LivePage extends Page {
     this.update(same ? this.merged(answer) : { ...this.data, ...answer, file: this.data.file || "program" }, same, scrolled);
     const { cost } = this.data.schedules.find((schedule) => schedule.mode === this.data.mode);
     this.price.textContent = `\u2248 ${timeText(cost)}`;
-    this.price.title = "the scheduler's estimate for one run of each region";
+    this.price.title = "the scheduler's estimate for one run of each region; arrays of which no size is said have a million elements";
     document.title = `${this.data.entry} \u2013 Nessie`;
     requestAnimationFrame(() => setTimeout(() => { document.body.dataset.took = Math.round(performance.now() - this.asked); }));
   }
 
   showErrors(errors) {
     this.editor.mistakes(errors);
+    if (errors.length) this.editor.waits(false);
     const { answer } = this.editor;
     if (errors.length || answer.querySelector(".wrong")) {
       answer.replaceChildren(...errors.map(({ text }) => element("pre", { className: "wrong" }, text)));
@@ -265,6 +267,7 @@ class LivePage extends Page {
 
   showResult(answer) {
     const { entry, data, value, type, printed, seconds, ran, launches, errors, nothing, pictures } = answer;
+    this.editor.waits(false);
     if (errors) {
       this.showErrors(errors);
       return;

@@ -11,6 +11,7 @@ from served import Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this computer")]
 ANSWER = "document.querySelector('.answer').innerText"
+BUSY = "(document.querySelector('.answer').getAttribute('aria-busy') === 'true')"
 TITLE = "document.querySelector('h1').textContent"
 LINE = "[...document.querySelectorAll('.cm-line')].find(e => e.textContent.includes({!r}))"
 NODE = "[...document.querySelectorAll('.node')].find(e => e.querySelector('title').textContent === {!r})"
@@ -226,9 +227,11 @@ def test_an_endless_program_does_not_keep_the_editor(opened: Browser) -> None:
                "function around(n) = if n == 0 then 0 else around(down(1000000));\naround(1);\n")
     opened.until(f"{TITLE} === 'around'")
     time.sleep(0.6)                 # it runs
+    assert opened.run(BUSY), "the result is another program's"
     opened.run(CHOOSE.format("norm2", "change", EXAMPLE))
     opened.until(f"{TITLE} === 'norm2'", 5.0)
     settled(opened)
+    opened.until(f"!{BUSY}")
 
 
 @pytest.mark.parametrize("width", [420, 800, 1300])
