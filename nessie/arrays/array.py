@@ -193,6 +193,9 @@ class Array:
         value = self._fetched()
         if not self.ndim:
             raise TypeError("this is one value, which has no elements")
+        with at_call():
+            if (found := parts.part(self, value, index)) is not None:
+                return found
         return value[tuple(map(_plain, index)) if isinstance(index, tuple) else _plain(index)]
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -257,9 +260,9 @@ class Array:
 
     def astype(self, dtype: Any) -> Array:
         """The elements in this dtype. A narrow one takes as much memory as it says, and is computed before what is made
-        of it; an int beyond its range is an error."""
+        of it; an int beyond its range is an error. Floats become ints by leaving out what is behind the point."""
         with at_call():
-            node = recorded.narrower(self._nessie_node, dtype)
+            node = recorded.narrower(self._nessie_node, dtype, converts=True)
             return self if node is self._nessie_node else Array(node)
 
     def zip(self, *others: Any) -> Array:
@@ -527,4 +530,4 @@ def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tu
 
 protocols.add_operators(Array)
 
-from nessie.arrays.shapes import axes, products, reshaping  # noqa: E402      they make arrays
+from nessie.arrays.shapes import axes, parts, products, reshaping  # noqa: E402      they make arrays

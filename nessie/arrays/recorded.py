@@ -44,8 +44,8 @@ def dtype_of(node: nodes.Node) -> np.dtype[Any]:
     return values.dtype_of(node.value, node.kind)
 
 
-def narrower(node: nodes.Node, dtype: Any) -> nodes.Node:
-    """The elements in this dtype."""
+def narrower(node: nodes.Node, dtype: Any, converts: bool = False) -> nodes.Node:
+    """The elements in this dtype; floats as ints and truth values, if it `converts`."""
     try:
         wanted = np.dtype(dtype)
     except TypeError:
@@ -55,14 +55,14 @@ def narrower(node: nodes.Node, dtype: Any) -> nodes.Node:
         raise NessieError(f"dtype={wanted} is no type of an array's elements", hint="int8 to int64, uint8 to uint32, "
                           "float16, float32, float64 and bool are")
     if isinstance(node.kind, Rows) and wanted == np.dtype(nodes.DTYPES[kind]):
-        return elementwise("astype", [node], see(TO_KIND[kind]))
-    if not is_number(node.kind) or (node.kind == FLOAT and kind != FLOAT):
+        return elementwise("astype", [node], see(TO_KIND[kind]).called_by(caller()))
+    if not is_number(node.kind) or (node.kind == FLOAT and kind != FLOAT and not converts):
         raise NessieError(f"dtype={wanted}: the elements are {shown(node.kind)}",
                           hint="int(x) makes ints of floats, x != 0 truth values" if node.kind == FLOAT else "")
     if dtype_of(node) == wanted:
         return node
     if kind != node.kind:
-        node = combined("astype", [node], see(TO_KIND[kind]), False)
+        node = combined("astype", [node], see(TO_KIND[kind]).called_by(caller()), False)
     if wanted == np.dtype(nodes.DTYPES[kind]):
         return node
     place = devices.device_of(nodes.in_order([node]))

@@ -25,6 +25,7 @@ from nessie.syntax import nodes as syntax
 OF_ELEMENTS = {getattr(np, function): body for function, body in operators.OF_ELEMENTS.items()
                if hasattr(np, function)} | {builtins.abs: operators.UNARY["absolute"]}
 OF_ELEMENTS |= {getattr(np, function): body for function, body in operators.OF_THREE.items()}
+WIDE = dict.fromkeys((builtins.int, builtins.float, builtins.bool, np.int64, np.float64, np.bool_), True)
 NAMED = {**{how: {"axis", "keepdims"} for how in REDUCTIONS}, RUNNING: {"axis"},
          "map": {"with_index"}, "combine": {"with_index"},
          "stencil": {"with_index"}, "sort": {"key"}}
@@ -106,6 +107,9 @@ class Section(Shapes):
         if how in ("map", "combine") and given:
             others = [self.value(one, env) for one in given[:-1]]
             return self.over(node, [made, *others], lambda elements: self.applied(given[-1], elements, env), with_index)
+        if how == "astype" and len(given) == 1 and looked_up(WIDE, static(self.function, given[0]), False):
+            return self.over(node, [made], lambda elements: self.applied(given[0], elements, env),
+                             inside=True)
         if how == "zip" and given:
             return self.over(node, [made, *[self.value(one, env) for one in given]], self.items)
         if how == "stencil" and len(given) == 3:

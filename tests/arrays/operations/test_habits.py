@@ -62,11 +62,56 @@ def test_functions_of_c_are_bodies(case: str) -> None:
     assert work().tolist() == expected
 
 
+COUNTS = [[3, 1, 2], [], [5, 4]]
+PARTS: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
+    "mask": (lambda r: r[r > 1], [[3, 2], [], [5, 4]]), "first two": (lambda r: r[:, :2], [[3, 1], [], [5, 4]]),
+    "without the last": (lambda r: r[:, :-1], [[3, 1], [], [5]]), "last": (lambda r: r[[0, 2], -1], [2, 4]),
+    "first of some": (lambda r: r[r.map(len) > 0, 0], [3, 5]), "of one": (lambda r: r[0, 1:], [1, 2])}
+
+
+@pytest.mark.parametrize("case", PARTS)
+def test_parts_of_ragged_rows(case: str) -> None:
+    work, expected = PARTS[case]
+    found = work(nessie.nest(COUNTS))
+    assert (found.to_list() if hasattr(found, "to_list") else found.tolist()) == expected
+
+
+def test_records_by_the_names_of_their_fields() -> None:
+    records = nessie.array(np.array([(1.5, 2), (3.0, 4)], [("x", float), ("n", int)]))
+    assert records.map(lambda r: r["x"] * r["n"]).tolist() == [3.0, 12.0] and records["n"].tolist() == [2, 4]
+    made = records.map(lambda r: (r.n, r.x))
+    assert made["f1"].tolist() == [1.5, 3.0]
+    with pytest.raises(NessieError, match=r"these records have no y(.|\n)*f0, f1"):
+        made["y"]
+    with pytest.raises(NessieError, match=r"has no attribute y(.|\n)*it has x, n"):
+        records.map(lambda r: r["y"])
+
+
+def test_floats_become_ints_by_astype_as_numpys_do() -> None:
+    given = np.array([[1.75, -2.5], [0.0, 3.0]])
+    assert nessie.array(given).astype(int).tolist() == given.astype(int).tolist()
+    assert nessie.array(given).astype(bool).tolist() == given.astype(bool).tolist()
+    narrow = nessie.array(given).astype(np.int8)
+    assert narrow.dtype == np.int8 and np.array_equal(narrow, given.astype(np.int8))
+
+    @nessie.host_section
+    def whole(a: Any, rows: Any) -> Any:
+        return a.astype(int), rows.map(len)
+    found, lengths = whole(given, nessie.nest(COUNTS))
+    assert found.tolist() == given.astype(int).tolist() and lengths.tolist() == [3, 0, 2]
+
+
 FAILS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "narrower": (lambda: (nessie.array(A) - 3).astype(np.uint8).evaluate(), "nessie.array(A) - 3", "-2 is no uint8"),
     "in a function of C": (lambda: nessie.array([1.5, -4.0]).map(math.sqrt).evaluate(),
                            "nessie.array([1.5, -4.0]).map(math.sqrt)", "Square root of a negative number"),
     "of another kind": (lambda: nessie.array(A).map(len), "nessie.array(A).map(len)", "a sequence is needed here"),
+    "no int": (lambda: nessie.array([1.0, math.nan]).astype(int).evaluate(),
+               "nessie.array([1.0, math.nan]).astype(int)", "This float is no int of 64 bits"),
+    "no first": (lambda: nessie.nest(COUNTS)[:, 0], "nessie.nest(COUNTS)[:, 0]", "Index out of range"),
+    "another mask": (lambda: nessie.nest(COUNTS)[nessie.nest([[True]] * 3)],
+                     "nessie.nest(COUNTS)[nessie.nest([[True]] * 3)]", "at element 0: the lengths are 3 and 1"),
+    "three indices": (lambda: nessie.nest(COUNTS)[:, 0, 0], "nessie.nest(COUNTS)[:, 0, 0]", "one index for rows"),
     "no such function": (lambda: nessie.array(A).map(lambda x: math.sqr(x)),                    # type: ignore[attr-defined]
                          "math.sqr", "is math.sqrt meant"),
     "a character": (lambda: nessie.array(A).map(lambda x: x == "a"), '"a"', r"ord\('a'\) is the number")}

@@ -96,12 +96,18 @@ class Names(Translator):
     def attribute(self, node: ast.Attribute, env: Env) -> Made:
         if root(node) in env or not root(node):
             made = self.value(node.value, env)
-            if isinstance(made.kind, Items) and node.attr in made.kind.names:
-                return item(made, made.kind.names.index(node.attr), self.fresh)
-            if isinstance(made.kind, Items) and isinstance(getattr_static(made.kind.make, node.attr, None), property):
+            if isinstance(made.kind, Items) and isinstance(getattr_static(made.kind.make, node.attr, None), property) \
+                    and node.attr not in made.kind.names:
                 of_property = ast.copy_location(ast.Call(node, [], []), node)
                 return self.call_of_method(of_property, node, made.kind, env)
-            self.refuse(node, f"{shown(made.kind)} has no attribute {node.attr}",
-                        hint=f"it has {', '.join(made.kind.names)}" if isinstance(made.kind, Items) and made.kind.names
-                        else "records have attributes: those of NamedTuples and dataclasses")
+            return self.attribute_of(node, made, node.attr)
         return self.from_outside(node)
+
+    def attribute_of(self, node: ast.expr, made: Made, attribute: str) -> Made:
+        """An attribute of a record."""
+        names = made.kind.names if isinstance(made.kind, Items) else ()
+        if attribute not in names:
+            self.refuse(node, f"{shown(made.kind)} has no attribute {attribute}",
+                        hint=f"it has {', '.join(names)}" if names
+                        else "records have attributes: those of NamedTuples and dataclasses")
+        return item(made, names.index(attribute), self.fresh)

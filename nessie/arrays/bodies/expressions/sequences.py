@@ -70,7 +70,8 @@ class Sequences(Iterations):
             return Made(let([v], made.exp, syntax.Index(name(v), last, span=span)), made.kind.element)
         at = self.value(index, env)
         if at.kind not in (INT, BOOL):
-            self.refuse(index, f"an index is an int, and this is {shown(at.kind)}")
+            self.refuse(index, f"an index is an int, and this is {shown(at.kind)}",
+                        hint="a.select(lambda x: x > 0) has the elements of which a test is true")
         place = self.numeric(at, index).exp
         if isinstance(index, ast.Constant):
             return Made(syntax.Index(made.exp, place, span=span), made.kind.element)
@@ -161,6 +162,8 @@ class Sequences(Iterations):
         """An item of a tuple; by a computed index, if all are of one kind."""
         assert isinstance(made.kind, Items)
         count = len(made.kind.items)
+        if isinstance(index, ast.Constant) and isinstance(index.value, str):
+            return self.attribute_of(node, made, index.value)
         constant = constant_int(index)
         if constant is not None:
             if not -count <= constant < count:
@@ -378,7 +381,10 @@ class Sequences(Iterations):
             return self.value(function.body, {**env, **dict(zip(names, given))})
         found = static(self.function, function)
         if isinstance(found, BuiltinFunctionType | type | np.ufunc):
-            return self.builtin(ast.copy_location(ast.Call(function, [], []), function), found, given)
+            names = [f"({n})" for n in range(len(given))]       # which nobody writes
+            arguments: list[ast.expr] = [ast.copy_location(ast.Name(one, ast.Load()), function) for one in names]
+            return self.call(ast.copy_location(ast.Call(function, arguments, []), function),
+                             {**env, **dict(zip(names, given))})
         if not isinstance(found, Seen):
             self.refuse(function, "a lambda, or a function from outside, is due here")
         made = self.function_of(found, given, function)
