@@ -175,7 +175,7 @@ class EditorStage {
     const found = errors.flatMap((error) => error.places.filter(([name]) => name === "program").flatMap(([, start, end, label], place) => {
       const [from, to] = [start, end].map((one) => Math.min(doc.length, at(one)));
       const line = doc.lineAt(from);
-      const words = place ? label : [error.message, label].filter(Boolean).join(": ");
+      const words = place ? label : [label ? error.message.replace(/\.$/, "") : error.message, label].filter(Boolean).join(": ");
       const width = Math.max(1, Math.min(to, line.to) - from);
       const below = Decoration.widget({ widget: new Carets(from - line.from, width, words), block: true, side: 1 });
       return [below.range(line.to), ...(to > from ? [Decoration.mark({ class: "wrong" }).range(from, to)] : [])];

@@ -89,6 +89,10 @@ def test_errors_stand_below_their_lines(opened: Browser) -> None:
         opened.press("Backspace")
     opened.type(")")
     opened.until(f"!({STALE}) && !document.querySelector('.carets')")
+    opened.run("document.querySelector('.cm-content').focus()")
+    opened.run("document.execCommand('selectAll')")
+    opened.ask("Input.insertText", text="function over(n) = 1 / n;\nover(0);\n")
+    opened.until("document.querySelector('.carets')?.textContent.trim() === '^^^^^ Divide by zero: 1 / 0'")
 
 
 def test_the_source_and_the_stages_light_up(opened: Browser) -> None:
