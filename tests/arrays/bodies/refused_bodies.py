@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -111,6 +111,11 @@ def matched(x):
         case 1:
             return 2
     return x
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
 
 
 def two(x, y):
@@ -366,6 +371,9 @@ REFUSED: dict[str, Any] = {
     "a text in a section": lambda: section_of_a_text(A),
     "exec": executed,
     "too large a shape": lambda: nessie.pnew(2 ** 50, lambda i: i),
+    "an argument that is given twice": lambda: A.map(lambda x: two(x, x=2)),
+    "arguments by names from a dict": lambda: A.map(lambda x: two(x, **TABLE)),
+    "an attribute that is given twice": lambda: A.map(lambda x: Point(x, x=1, y=2).x),
     "a list of two kinds": lambda: A.map(lambda x: sorted([x, (x, x)])),
 }
 np_table = np.array([5, 6])

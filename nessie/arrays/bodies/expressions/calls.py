@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,10 @@ class Calls(Arithmetic):
     """Translates calls."""
 
     def call(self, node: ast.Call, env: Env) -> Made:
+        if any([isinstance(argument, ast.Starred) for argument in node.args]):
+            self.refuse(node, "arguments are given one by one here", hint="f(x, y) instead of f(*xs)")
+        if any([word.arg is None for word in node.keywords]):
+            self.refuse(node, "arguments are given one by one here", hint="f(x, y=1) instead of f(**values)")
         if isinstance(node.func, ast.Attribute) and isinstance(static(self.function, node.func.value), ModuleType) and \
                 root(node.func) not in env and static(self.function, node.func) is MISSING:
             self.undefined(node.func, ast.unparse(node.func))
@@ -55,8 +60,6 @@ class Calls(Arithmetic):
         if function is MISSING:
             self.refuse(node.func, f"{ast.unparse(node.func)[:40]} is no function that is known here",
                         hint="a function that is defined outside of the body has a name")
-        if any([isinstance(argument, ast.Starred) for argument in node.args]):
-            self.refuse(node, "arguments are given one by one here", hint="f(x, y) instead of f(*xs)")
         if looked_up(OF_THE_WORLD, function, False):
             self.refuse(node, f"{ast.unparse(node.func)} cannot be in a body: elements are computed in any order",
                         hint="what it does can be done with the array that comes of it")
@@ -77,7 +80,7 @@ class Calls(Arithmetic):
             return self.record(node, record, env)
         for word in node.keywords:
             if word.arg not in looked_up(TAKES_WORDS, function, ()):
-                self.refuse(node, f"{ast.unparse(node.func)} takes no {word.arg or '**'} in a body",
+                self.refuse(node, f"{ast.unparse(node.func)} takes no {word.arg} in a body",
                             hint=INSTEAD_OF_WORDS.get(word.arg or "", ""))
         found = self.of_sequences(node, function, env)
         if found is not None:
@@ -153,7 +156,7 @@ class Calls(Arithmetic):
         """A record with other values of some attributes."""
         made = self.value(of, env)
         names = made.kind.names if isinstance(made.kind, Items) else ()
-        if unknown := [word.arg or "**" for word in node.keywords if word.arg not in names]:
+        if unknown := [word.arg for word in node.keywords if word.arg not in names]:
             self.refuse(node, f"{shown(made.kind)} has no attribute {unknown[0]}")
         assert isinstance(made.kind, Items)
         held = [self.fresh("item") for _ in names]
@@ -170,8 +173,7 @@ class Calls(Arithmetic):
     def arguments(self, node: ast.Call, function: Seen, env: Env) -> list[Made]:
         """The arguments of a call of a Python function, in the order of its parameters."""
         wanted, tree = function.written.parameters, function.written.tree.args
-        given: dict[str, ast.expr] = dict(zip(wanted, node.args))
-        given |= {word.arg: word.value for word in node.keywords if word.arg is not None}
+        given = self.by_names(node, function.function.__name__, wanted)
         named = [one.arg for one in tree.kwonlyargs if one.arg in given]
         if named or (beyond := function.written.beyond_order):
             self.refuse(node, f"arguments are given in order here, and "
@@ -189,14 +191,23 @@ class Calls(Arithmetic):
         return [self.constant(node, given[n].value) if given[n] is defaults.get(n)      # type: ignore[attr-defined]
                 else self.value(given[n], env) for n in wanted]
 
+    def by_names(self, node: ast.Call, called: str, wanted: Sequence[str]) -> dict[str, ast.expr]:
+        """The arguments of a call by the names of its parameters; refused where two are for one."""
+        given = dict(zip(wanted, node.args))
+        for word in node.keywords:
+            if word.arg in given:
+                self.refuse(word.value, f"{called} is given {word.arg} twice", hint="in order, or by its name")
+            given[word.arg or ""] = word.value
+        return given
+
     def told(self, error: NessieError, node: ast.AST) -> NessieError:
         """The error of a called function, with the place of the call."""
         return NessieError(error.message, *error.places, (self.span(node), "called here"), hint=error.hint)
 
     def record(self, node: ast.Call, record: Items, env: Env) -> Made:
         """A NamedTuple or dataclass, made of its attributes."""
-        given = dict(zip(record.names, node.args)) | {word.arg: word.value for word in node.keywords}
-        if ([*given] != [*record.names] and set(given) != set(record.names)) or len(node.args) > len(record.names):
+        given = self.by_names(node, record.make.__name__, record.names)
+        if set(given) != set(record.names) or len(node.args) > len(record.names):
             self.refuse(node, f"{record.make.__name__} has the attributes {', '.join(record.names)}")
         items = [self.convert(self.value(given[n], env), kind, given[n]) for n, kind in zip(record.names, record.items)]
         return Made(together(items), record)
