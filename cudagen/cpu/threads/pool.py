@@ -89,7 +89,7 @@ class Pool:
         team = self.team() if pieces > 1 and self.threads > 1 else None
         if team is not None and team.share(function, words, chunks, pieces, interrupt):
             return
-        if pieces == 1:
+        if pieces == 1 or self.threads == 1:
             run_piece(function, 0, chunks, words, interrupt)
         elif pieces:
             self.run(lambda piece, after, words: run_piece(function, -(-piece * chunks // pieces),
