@@ -4,6 +4,7 @@
     speed.svg                           benchmarks/results/two-cores.json as bars           matplotlib
     peers.svg                           benchmarks/results/peers.json as bars               matplotlib
     speed.md, README.md                 the tables of benchmarks/results/peers.json
+    mappings.md                         the table of benchmarks/results/mappings.txt
     prompt.svg                          forms and answers, coloured as at the prompt        rich
     snowflake.svg                       nesl_examples/snowflake.nesl                        `nessie run`
     inspector.png                       the page of all stages of norm2                     a Chromium
@@ -40,6 +41,7 @@ from nessie.tool.cli import main as nessie  # noqa: E402
 
 MARK = "<!-- table: python docs/pictures.py speed.md writes it from benchmarks/results/peers.json -->"
 README_MARK = MARK.replace("speed.md", "README.md")
+MAPPINGS_MARK = MARK.replace("speed.md", "mappings.md").replace("peers.json", "mappings.txt")
 README_ROWS = ("dot product", "filter", "stencil 2-D", "sort rows", "sort, 10^7", "group by", "word histogram",
                "spmv, zipf", "pagerank", "bfs", "convex hull", "quicksort")
 NORM2 = ["nesl_examples/norm2.nesl", "-e", "norm2"]
@@ -101,10 +103,20 @@ def speed_page() -> bytes:
 
 def readme() -> bytes:
     """README.md, with the table of some workloads behind its mark, up to an empty line."""
-    before, mark, rest = (ROOT / "README.md").read_text("utf-8").partition(README_MARK + "\n\n")
-    after = re.sub(r"\A(\|.*\n)+\n", "", rest)
     rows = {row.name: row for row in report.saved()[1]}
-    return f"{before}{mark}{report.table([rows[name] for name in README_ROWS])}\n{after}".encode()
+    return with_table(ROOT / "README.md", README_MARK, report.table([rows[name] for name in README_ROWS]))
+
+
+def mappings_page() -> bytes:
+    """The page, with the table of the results behind its mark, up to an empty line."""
+    machine, rows = report.saved(ROOT / "benchmarks" / "results" / "mappings.txt")
+    return with_table(DOCS / "mappings.md", MAPPINGS_MARK, f"On {machine}:\n\n{report.table(rows)}")
+
+
+def with_table(page: Path, mark: str, table: str) -> bytes:
+    before, found, rest = page.read_text("utf-8").partition(mark + "\n\n")
+    after = re.sub(r"\A(On .*\n\n)?(\|.*\n)+\n", "", rest)
+    return f"{before}{found}{table}\n{after}".encode()
 
 
 def transcript() -> str:
@@ -176,6 +188,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "peers.svg": peers,
     "speed.md": speed_page,
     "README.md": readme,
+    "mappings.md": mappings_page,
     "prompt.svg": prompt,
     "snowflake.svg": snowflake,
     "inspector.png": inspector,

@@ -46,7 +46,7 @@ def test_the_bars_are_those_of_the_results(name: str) -> None:
     assert texts(PICTURES.PICTURES[name]().decode()) == texts((DOCS / name).read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name, folder", [("speed.md", DOCS), ("README.md", ROOT)])
+@pytest.mark.parametrize("name, folder", [("speed.md", DOCS), ("README.md", ROOT), ("mappings.md", DOCS)])
 def test_the_tables_are_those_of_the_results(name: str, folder: Path) -> None:
     assert PICTURES.PICTURES[name]() == (folder / name).read_bytes(), f"run python docs/pictures.py {name}"
 
