@@ -112,6 +112,7 @@ def texts() -> nessie.Program:
     return nessie.compile(TEXTS)
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize(("name", "given", "expected"), SAME_TEXTS)
 def test_texts_are_the_same_in_bytes(texts: nessie.Program, name: str, given: tuple[Any, ...], expected: Any) -> None:
     for target in TARGETS:

@@ -65,6 +65,7 @@ def drawn(height: int, width: int) -> list[nessie.Array]:
     return [draw(height, width).evaluate() for draw in (pictures.tower, pictures.sunset, pictures.forest)]
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("target", TARGETS)
 def test_filters_give_numpys_pixels(size: tuple[int, int], target: str) -> None:

@@ -15,7 +15,7 @@ from random_bodies import Bodies
 import nessie
 
 XS, YS = [-7, -1, 0, 1, 2, 5, 12], [0.5, -2.25, 0.0, 3.0, 1.0, -0.125, 10.0]
-COUNT = {"quick": 20, "ci": 150}.get(PROFILE, 2000)
+COUNT = {"quick": 20, "ci": 75}.get(PROFILE, 2000)
 
 
 def defined(text: str, name: str) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from random_expressions import expression
 
 import nessie
 
-COUNT = {"quick": 25, "ci": 200}.get(PROFILE, 10_000)
+COUNT = {"quick": 25, "ci": 100}.get(PROFILE, 10_000)
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

@@ -14,7 +14,7 @@ from random_sections import Eager, Sections
 import nessie
 from nessie.arrays.array import Array
 
-COUNT = {"quick": 5, "ci": 20}.get(PROFILE, 1000)
+COUNT = {"quick": 5, "ci": 10}.get(PROFILE, 1000)
 ROWS, ROW = [[1, -2, 3], [0, 4, 2]], [2, 0, 1]
 LIMITS = ("combinations of kinds", "never come to rest")
 

@@ -91,6 +91,7 @@ def test_axes_of_length_one_come_and_go(shape: tuple[int, ...]) -> None:
     same_all([*found, (np.expand_dims(lazily(np.arange(3)), (0, 2)), np.arange(3).reshape(1, 3, 1))])
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @each_shape
 def test_axes_in_another_order(shape: tuple[int, ...]) -> None:
     data, rank = samples(shape)[0], len(shape)

@@ -34,6 +34,7 @@ def same(found: nessie.Array, expected: list[Any], target: str = "cpu") -> None:
         assert all(type(p) is type(q) for p, q in zip(np.ravel(x).tolist(), np.ravel(y).tolist()))
 
 
+@pytest.mark.sampled(quick=6, ci=3)
 @each_size
 @each_kind
 @each_target

@@ -83,6 +83,7 @@ def test_a_sum_that_reads_what_is_no_neighbour_goes_alone(monkeypatch: pytest.Mo
     near(outcome(program, "cpu3 ilp", [v]), outcome(program, "interpreter", [v]))
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("row", [0, 9, 20, 39])
 def test_the_first_element_that_fails_is_told(row: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of b ends too early: where it does, sums of all rows after it fail."""

@@ -417,6 +417,7 @@ def test_a_device_that_is_full_says_so(built: GpuProgram, monkeypatch: pytest.Mo
 # Programs -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_agree_with_the_reference(name: str) -> None:
     source, cases = PROGRAMS[name]

@@ -102,6 +102,7 @@ def marked() -> list[object]:
             for run in runs()]
 
 
+@pytest.mark.sampled(ci=3)
 @pytest.mark.skipif(bool(MISSING), reason=f"no model was searched: there is no {' and no '.join(MISSING)}")
 @pytest.mark.parametrize("run", marked())
 def test_what_spin_finds(run: Run, tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def everywhere(kernel: ir.Kernel, arguments: list[Any]) -> dict[str, list[Any]]:
     return found
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, ci=2)
 @EVERY_NAN
 @pytest.mark.parametrize("kernel", [WHOLE, ROWS, PLACED], ids=["whole", "rows", "places"])
 def test_kernels(kernel: ir.Kernel, nan: str) -> None:
@@ -195,6 +195,7 @@ function main(m) : [[float]] -> ([float], ([float], ([[float]], ([[float]], [(fl
 """
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @EVERY_NAN
 def test_programs(nan: str) -> None:
     program = Compiled(PROGRAM)

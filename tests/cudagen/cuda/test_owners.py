@@ -29,6 +29,7 @@ def built(request: pytest.FixtureRequest) -> tuple[str, GpuProgram]:
         return request.param, gpu_code(owner_program((request.param,)))
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("space, name", NAMES)
 def test_owners_walk_segments(built: tuple[str, GpuProgram], space: str, name: str) -> None:
     level, program = built
