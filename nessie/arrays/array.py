@@ -117,7 +117,9 @@ class Array:
             if devices.device(device) == self.device:
                 return self
             node = self.evaluate()._nessie_node
-            here = Array(nodes.leaf(node.shape, node.kind, self._fetched(), device if node.shape else ""))
+            if not node.shape:                      # one value lies everywhere
+                return self
+            here = Array(nodes.leaf(node.shape, node.kind, self._fetched(), device))
             if device != devices.HOST:
                 here = here.map(lambda x: x)
                 running.evaluate([here._nessie_node], device, stay=True)

@@ -76,7 +76,9 @@ def is_of_others(value: Any) -> bool:
 
 def fetched(node: nodes.Node) -> Any:
     """Return the node's value in the computer's memory."""
-    if node.device in ("", HOST):
+    if not node.shape:
+        return one_value(node.value, node.kind)
+    if node.device == HOST:
         return node.value
     found = on_host(node.value)
     if isinstance(found, np.ndarray):
@@ -231,6 +233,18 @@ def result(value: Any, shape: nodes.Shape, kind: Kind) -> Any:
             content = content.reshape(shape if None not in shape else whole_shape(value, shape))
         content.flags.writeable = False
     return content
+
+
+def one_value(value: Any, kind: Kind) -> Any:
+    """Return a number, or a tuple, that a call gives; of a class of records, an object of it."""
+    if not isinstance(kind, Items):
+        return value
+    return of_items(kind, [one_value(part, of) for part, of in zip(parts(value, kind.items), kind.items)])
+
+
+def of_items(kind: Items, items: Sequence[Any]) -> Any:
+    """Return the tuple, or the record, of these items."""
+    return tuple(items) if kind.make is None else kind.make(*items)
 
 
 def whole_shape(value: Any, shape: nodes.Shape) -> tuple[int, ...]:

@@ -158,7 +158,8 @@ def converted(value: Any, kind: Kind, target: str) -> Any:
             found = values.result(value, tuple(lengths), element)
             return Array(nodes.leaf(tuple(lengths), element, found, left_on(found, tuple(lengths), target)))
         case Items(items):
-            return tuple([converted(one, of, target) for one, of in zip(values.parts(value, items), items)])
+            found = [converted(one, of, target) for one, of in zip(values.parts(value, items), items)]
+            return values.of_items(kind, found)
         case Union(kinds):
             tag, *found = values.parts(value, kind.columns.items)
             return converted(found[tag], kinds[tag], target)

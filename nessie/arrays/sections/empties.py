@@ -16,6 +16,7 @@ from nessie.arrays.array import Array, asarray
 from nessie.arrays.bodies.kinds import BOOL, INT, Grid, Items, Kind, Union, merged
 from nessie.arrays.bodies.outside import is_lazy
 from nessie.arrays.bodies.source import place_in
+from nessie.arrays.values import of_items
 from nessie.base.source import NessieError
 
 NUMBERS: dict[Kind, Callable[[Any], Any]] = {BOOL: bool, INT: int}
@@ -36,7 +37,8 @@ def by_python(function: Callable[..., Any], given: Sequence[Any], gives: Kind, k
     def of_kind(value: Any, kind: Kind) -> Any:
         match kind:
             case Items(items):
-                return tuple([of_kind(one, of) for one, of in zip(value, items, strict=True)])
+                given = value if isinstance(value, tuple) else [getattr(value, name) for name in kind.names]
+                return of_items(kind, [of_kind(one, of) for one, of in zip(given, items, strict=True)])
             case Union(kinds):
                 own = whole_kind(value)
                 return of_kind(value, next(one for one in kinds if merged(one, own) == one))

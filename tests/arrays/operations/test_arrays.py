@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -254,6 +255,42 @@ def test_tuples_and_records(target: str) -> None:
     same(a.map(lambda p: p.k * p.v), records["k"] * records["v"], target)
     found = a.map(lambda p: (p.v, p.k + 1)).evaluate(target).to_numpy()
     assert found.tolist() == [(2.5, 2), (4.5, 4)]
+
+
+class Point(NamedTuple):
+    x: int
+    y: float
+
+
+@dataclass(frozen=True)
+class Box:
+    low: Point
+    high: Point
+
+
+@each_target
+def test_one_value_of_several_parts(target: str) -> None:
+    """It has the parts that Python's has, and can be used again."""
+    a = nessie.array([1, 2, 3])
+    pairs = a.zip(a.zip(a + 1)).reduce(lambda p, q: (p[0] + q[0], (p[1][0] * q[1][0], q[1][1]))).evaluate(target)
+    assert pairs.item() == pairs.to_numpy() == (6, (6, 4))
+    assert a.combine(pairs, lambda x, p: x * p[1][1]).evaluate(target).tolist() == [4, 8, 12]
+    points = nessie.array([Point(1, 2.0), Point(3, 4.0)])
+    box = points.map(lambda p: Box(p, p)).reduce(lambda p, q: Box(
+        Point(min(p.low.x, q.low.x), min(p.low.y, q.low.y)), Point(max(p.high.x, q.high.x), p.high.y + q.high.y)))
+    assert box.evaluate(target).item() == Box(Point(1, 2.0), Point(3, 6.0))
+    same(a.combine(box, lambda x, b: x + b.high.y), np.array([7.0, 8.0, 9.0]), target)
+    assert box.to_device("cudasim").item() == box.item()
+
+
+@each_target
+def test_records_of_sections(target: str) -> None:
+    @nessie.host_section
+    def ends(a):
+        return Point(a.size, a.sum() / 2.0)
+    for given in (np.array([1, 2]), np.zeros((2, 0), int)):
+        found = ends(given, target=target)
+        assert found == Point(given.size, given.sum() / 2) and isinstance(found, Point)
 
 
 def test_an_array_never_changes() -> None:
