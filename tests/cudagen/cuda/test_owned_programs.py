@@ -124,5 +124,30 @@ def test_parts_of_warps_hold_the_rows_of_a_sparse_matrix(level: str) -> None:
     assert found.tolist() == [(values[a:b] * v[columns[a:b]]).sum() for a, b in pairwise(offsets)]
 
 
+POINTS = """function step(p, w, ni, nj, nk) : ([float], [float], int, int, int) -> ([float], float) =
+  let line = nk; plane = nj * nk;
+      inner = flatten(flatten({{{i * plane + j * line + k : k in [1:nk - 1]} : j in [1:nj - 1]} : i in [1:ni - 1]}));
+      found = {let near = p[x + plane] + p[x - plane] + p[x + line] + p[x - line] + p[x + 1] + p[x - 1];
+                   change = (near / 6.0 - p[x]) * w[x]
+               in (p[x] + 0.8 * change, change * change) : x in inner}
+  in ({value : (value, _) in found}, sum({square : (_, square) in found}));"""
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_points_of_a_grid_and_their_residual_are_one_kernel() -> None:
+    """The walk of Himeno, HiDP's figure 6: inner points of three axes, and the sum of what changes."""
+    job = Job(entry="step", target="cudasim")
+    program = compile_program(job, TEXT, Source("himeno.nesl", POINTS), pass_named("borders"))
+    assert len(program.kernels) == 1
+    shape = 5, 6, 9
+    p, w = np.random.default_rng(1).random((2, *shape))
+    values, residual = nessie.compile(POINTS, target="cudasim").step(p.ravel(), w.ravel(), *shape)
+    i, low, high = slice(1, -1), slice(None, -2), slice(2, None)
+    near = p[high, i, i] + p[low, i, i] + p[i, high, i] + p[i, low, i] + p[i, i, high] + p[i, i, low]
+    change = (near / 6.0 - p[i, i, i]) * w[i, i, i]
+    assert np.array_equal(values, (p[i, i, i] + 0.8 * change).ravel())
+    assert residual == pytest.approx((change * change).sum(), rel=1e-12)
+
+
 def content(value: Any) -> Any:
     return np.asarray(value.column.content)

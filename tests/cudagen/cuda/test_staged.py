@@ -253,9 +253,17 @@ GEMM_PROGRAM = """function gemm(alpha, beta, m, n, k, a, b, c)
   {{alpha * sum({a[i * k + l] * b[l * n + j] : l in [0:k]}) + beta * c[i * n + j] : j in [0:n]} : i in [0:m]};"""
 
 
-def test_gemm_is_one_kernel_that_does_not_divide() -> None:
-    job = Job(entry="gemm", target="cudasim")
-    program = compile_program(job, TEXT, Source("gemm.nesl", GEMM_PROGRAM), pass_named("borders"))
+GEMM_OF_ROWS = """function gemm(alpha, beta, a, b, c) : (float, float, [[float]], [[float]], [[float]]) -> [[float]] =
+  {{alpha * sum({x * other[j] : x in row; other in b}) + beta * old : old in olds; j in [0:#olds]}
+   : row in a; olds in c};"""
+MATRIX = ir.SeqLayout(ir.SeqLayout(ir.ScalarLayout("float"), "uniform"))
+
+
+@pytest.mark.parametrize("text, layouts", [
+    (GEMM_PROGRAM, None), (GEMM_OF_ROWS, (*[ir.ScalarLayout("float")] * 2, *[MATRIX] * 3))], ids=["flat", "rows"])
+def test_gemm_is_one_kernel_that_does_not_divide(text: str, layouts: tuple[ir.Layout, ...] | None) -> None:
+    job = Job(entry="gemm", target="cudasim", layouts=layouts)
+    program = compile_program(job, TEXT, Source("gemm.nesl", text), pass_named("borders"))
     (of,) = program.kernels
     assert not [exp for bind in of.binds for thunk in INDEX_THUNKS.of(bind.soac) for exp in subexpressions(thunk.body)
                 if isinstance(exp, ir.Op) and exp.op in ("/", "rem", "mod")]
