@@ -97,7 +97,7 @@ def of_records(given: Sequence[Any], of: type, names: Sequence[str]) -> Tuples:
 
 
 def as_array(value: Any) -> Array:
-    if isinstance(value, np.ma.MaskedArray):
+    if outside.is_masked(value):
         raise NessieError(outside.MASKED, hint=outside.UNMASKED)
     try:
         array = np.asarray(value) if not isinstance(value, bytes) else np.frombuffer(value, np.uint8)

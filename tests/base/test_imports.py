@@ -225,8 +225,9 @@ def test_importing_nessie_imports_nothing_else() -> None:
 
 def test_calls_from_python_import_numpy_alone() -> None:
     """Once a program is kept on disk, a call needs none of the packages that compile."""
-    heavy = ("networkx", "pulp", "highspy", "awkward", "pyarrow", "IPython", "scipy")
+    heavy = ("networkx", "pulp", "highspy", "awkward", "pyarrow", "IPython", "scipy", "numpy.ma")
     code = ("import sys, nessie; nessie.compile('function g(x) = {a + 1 : a in x};').g([1]); "
+            "(nessie.array([1]) + 1).tolist(); "
             f"print([name for name in {heavy!r} if name in sys.modules])")
     for _ in range(2):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from inspect import getattr_static, isasyncgenfunction, iscoroutinefunction
@@ -119,7 +120,7 @@ def see(function: Any, count: int | None = None) -> Seen:
         place = of.span(of.written.tree), ""
         if beyond_64_bits(value):
             raise NessieError(f"{text}: {BEYOND}", place, hint=FLOAT_HOLDS_IT)
-        if isinstance(value, np.ma.MaskedArray):
+        if is_masked(value):
             raise NessieError(f"{text}: {MASKED}", place, hint=UNMASKED)
     return found
 
@@ -132,6 +133,12 @@ def instead_of(function: Any) -> str:
     if getattr(function, "__module__", "") == "_operator" and isinstance(function, BuiltinFunctionType):
         return "a lambda with the operator itself is a body: lambda x, y: x + y"
     return "a Python function of your own that computes the same can be a body"
+
+
+def is_masked(value: Any) -> bool:
+    """Is it a masked array? NumPy imports the module of these when somebody first uses it."""
+    module = sys.modules.get("numpy.ma")
+    return module is not None and isinstance(value, module.MaskedArray)
 
 
 def beyond_64_bits(value: Any) -> bool:
