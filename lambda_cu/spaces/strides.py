@@ -28,9 +28,14 @@ class Stride:
         return self.segment == 1 and (self.element is None or abs(self.element) >= LINE)
 
 
+MOVES = (Stride(1, 0), Stride(0, 1), Stride(None, 1))           # of a segment, a position in it, an index
+
+
 def strides(thunk: ir.Thunk) -> Iterator[Stride]:
-    """Return those of all reads of a thunk that takes a segment, a position in it, and an index, or the last alone."""
-    moves = (Stride(1, 0), Stride(0, 1), Stride(None, 1))
+    """Return those of all reads of a thunk that takes a segment, a position in it, and an index, or the last alone;
+    before the segment, its indices of outer axes, of which the last moves from segment to segment."""
+    outer = len(thunk.params) - len(MOVES)
+    moves = (*[Stride()] * (outer - 1), *[Stride(1, 0)] * (outer > 0), *MOVES)
     known = dict(zip(thunk.params, moves[-len(thunk.params):], strict=True))
     return reads(thunk.body, known)
 

@@ -11,7 +11,8 @@
         for (column = 0; column < width; column += 1)
           sums[column] = sums[column] + ...
 
-So what is read is walked by lines of the cache, as what is written is. Which walks gain is told by how their reads move
+Of segments that have several axes, a band lies along the last: the indices of the others are the same in all of it. So
+what is read is walked by lines of the cache, as what is written is. Which walks gain is told by how their reads move
 (lambda_cu.spaces.strides). A segment is cut into blocks at the same places as in other walks (skeletons.chunks), and
 the elements of a block are added up in the same order (skeletons.cpu.lanes): the bits of sums stay the same.
 """
@@ -49,7 +50,7 @@ HELD = 512                      # elements of a segment, of which a cache does n
 
 def is_tiled(walk: Walk) -> bool:
     """Does a walk by tiles do all that there is to do, and do reads gain?"""
-    if not isinstance(walk.root, ir.Uniform) or walk.root.outer or walk.prologue:       # indices of axes are counted
+    if not isinstance(walk.root, ir.Uniform) or walk.prologue:
         return False
     elements = []
     for step in walk.steps:
@@ -62,16 +63,19 @@ def is_tiled(walk: Walk) -> bool:
     states = states_of(walk).values()
     if any(state.kind != "segment" or not (commutative(state) or not gains(state)) for state in states):
         return False
-    if not states and len(elements) < len(walk.steps):
+    if not states and (walk.root.outer or len(elements) < len(walk.steps)):
         return False
     return (any(stride.across for soac in elements for stride in strides(soac.thunk))
-            and not any(len(soac.thunk.params) == 3 and any(True for _ in divisions(soac.thunk)) for soac in elements))
+            and not any(len(soac.thunk.params) >= 3 and any(True for _ in divisions(soac.thunk)) for soac in elements))
 
 
 @dataclass(frozen=True)
 class Tile:
     """Segments from `low` to before `high`, of each the elements from `begin` to before `end`, which are block number
-    `block` of `blocks`."""
+    `block` of `blocks`. Where they have several axes, `outer` has their indices of all but the last, along which `base`
+    is the first."""
+    outer: tuple[loops.Exp, ...]
+    base: loops.Exp
     low: loops.Exp
     high: loops.Exp
     begin: loops.Exp
@@ -92,9 +96,12 @@ def plan_tiles(walk: Walk, tables: Tables, width: int) -> Module:
     sums = {state.name: shared(code, state, "sums", BAND) for state in states}
     lanes = {state.name: shared(code, state, "lanes", BAND * LANES) for state in states if any(map(gains, states))}
     segments, each = size_exp(kernel, root.segments), size_exp(kernel, root.length)
+    bands: loops.Exp = count_of(size_exp(kernel, root.axes[-2]), BAND)
+    for size in root.axes[:-2]:
+        bands = op("*", size_exp(kernel, size), bands)
 
     def chunk_body(chunk: loops.Exp) -> None:
-        tile = tile_of(code, root, chunk, length)
+        tile = tile_of(run, root, chunk, length)
         if states:
             summed(kernel, run, root, tile, sums, lanes)
         else:
@@ -105,7 +112,7 @@ def plan_tiles(walk: Walk, tables: Tables, width: int) -> Module:
     buffers = [*result_buffers(kernel)]
     for state in states:
         buffers += state_buffers(state, "parts", op("*", blocks, segments))
-    kernel.phase("tiles", code, op("*", count_of(segments, BAND), blocks), tuple(buffers))
+    kernel.phase("tiles", code, op("*", bands, blocks), tuple(buffers))
     if states:
         finish(kernel, root, length)
     return kernel.module(tuple([result_of(kernel, name) for name in walk.kernel.returns]), items_exp(kernel, root))
@@ -120,25 +127,43 @@ def shared(code: Code, state: State, use: str, size: int) -> tuple[str, ...]:
                   for buffer, type_ in zip(state.buffers(use), state.monoid.types, strict=True)])
 
 
-def tile_of(code: Code, root: ir.Uniform, chunk: loops.Exp, length: int) -> Tile:
+def tile_of(run: Sweep, root: ir.Uniform, chunk: loops.Exp, length: int) -> Tile:
     """The chunk's tile: the blocks of a band come one after the other."""
-    segments, each = code.size(root.segments), code.size(root.length)
+    code = run.code
+    *outer, last = root.axes[:-1]
+    along, each = code.size(last), code.size(root.length)
     blocks = code.let_int("blocks", count_of(each, length))
     band = code.let_int("band", op("/", chunk, blocks))
     block = code.let_int("block", op("-", chunk, op("*", band, blocks)))
-    low = code.let_int("low", op("*", band, integer(BAND)))
+    low: loops.Exp = op("*", band, integer(BAND))
+    base: loops.Exp = integer(0)
+    indices: tuple[loops.Exp, ...] = ()
+    if outer:
+        bands = code.let_int("bands", count_of(along, BAND))
+        row = code.let_int("row", op("/", band, bands))
+        base = code.let_int("base", op("*", row, along))
+        low = op("+", base, op("*", op("-", band, op("*", row, bands)), integer(BAND)))
+        indices = run.divided(row, tuple(outer))
+    low = code.let_int("low", low)
     begin = code.let_int("begin", op("*", block, integer(length)))
-    return Tile(low, code.let_int("high", op("min", op("+", low, integer(BAND)), segments)),
+    return Tile(indices, base, low, code.let_int("high", op("min", op("+", low, integer(BAND)), op("+", base, along))),
                 begin, code.let_int("end", op("min", op("+", begin, integer(length)), each)), block, blocks)
 
 
 
-def element(run: Sweep, root: ir.Uniform, segment: loops.Exp, position: loops.Exp) -> None:
+def axes_known(run: Sweep, tile: Tile, segment: loops.Exp) -> None:
+    """Of a segment of the tile, the indices of its axes are known."""
+    if run.axes:
+        run.counted(segment, (*tile.outer, op("-", segment, tile.base)))
+
+
+def element(run: Sweep, root: ir.Uniform, tile: Tile, segment: loops.Exp, position: loops.Exp) -> None:
     """Its index has a name only where one binding reads another's result: LLVM sees then that stores lie apart."""
     start = op("*", segment, run.code.size(root.length))
     index: loops.Exp = op("+", start, position)
     if len(run.walk.at(ROOT)) > 1:
         index = run.code.let_int("i", index)
+    axes_known(run, tile, segment)
     run.root(index, segment, start, position)
 
 
@@ -149,7 +174,7 @@ def by_lines(run: Sweep, root: ir.Uniform, tile: Tile) -> None:
     """Few segments lie beside each other in a line; of short ones a cache holds the lines of all elements: these go one
     after another, as other walks do. Of shortest ones, whole bands go together."""
     code = run.code
-    segments, length = code.size(root.segments), code.size(root.length)
+    segments, length = code.size(root.axes[-2]), code.size(root.length)
     with code.block() as together:
         short = op("<", length, integer(SHORT))
         width = code.let_int("width", op("select", short, integer(BAND), integer(LINE)))
@@ -157,9 +182,10 @@ def by_lines(run: Sweep, root: ir.Uniform, tile: Tile) -> None:
             beyond = code.let_int("beyond", op("min", op("+", group, width), tile.high))
             with loop(code, "j", tile.begin, tile.end) as position, loop(
                     code, "s", group, beyond, surely=True) as segment:
-                element(run, root, segment, position)
+                element(run, root, tile, segment, position)
     with code.block() as in_turn, loop(code, "s", tile.low, tile.high) as segment:
         start = code.let_int("start", op("*", segment, length))
+        axes_known(run, tile, segment)
         with loop(code, "i", op("+", start, tile.begin), op("+", start, tile.end)) as index:
             run.root(index, segment, start)
     far = op("or", op("<", length, integer(SHORT)), op("<=", integer(HELD), length))
@@ -184,8 +210,9 @@ def summed(kernel: Kernel, run: Sweep, root: ir.Uniform, tile: Tile, sums: Array
         eights = op("select", op("<", length, integer(2 * LANES)), integer(0), op("and", length, integer(-LANES)))
         whole = code.let_int("whole", op("+", tile.begin, eights))
         with code.block() as in_lanes:
-            with loop(code, "place", integer(0), integer(BAND * LANES)) as place:
-                emptied(run, lanes, place)
+            with loop(code, "lane", integer(0), integer(LANES)) as lane, loop(
+                    code, "column", integer(0), width) as column:
+                emptied(run, lanes, place_of(lane, column))
             with loop(code, "eight", tile.begin, whole, integer(LANES)) as eight, loop(
                     code, "lane", integer(0), integer(LANES)) as lane:
                 joined(run, root, tile, width, code.let_int("j", op("+", eight, lane)), lanes, lane)
@@ -219,7 +246,7 @@ def joined(run: Sweep, root: ir.Uniform, tile: Tile, width: loops.Exp, position:
     """The element at this position of each segment of the tile joins what the segment has."""
     with loop(run.code, "column", integer(0), width, surely=True) as column:
         run.lanes, run.lane = arrays, place_of(lane, column)
-        element(run, root, op("+", tile.low, column), position)
+        element(run, root, tile, op("+", tile.low, column), position)
 
 
 def block_end(kernel: Kernel, run: Sweep, root: ir.Uniform, tile: Tile, sums: Arrays, column: loops.Exp) -> None:

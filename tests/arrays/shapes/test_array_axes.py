@@ -62,6 +62,15 @@ def test_reductions_along_the_first_axis_go_column_by_column(shape: tuple[int, .
     assert is_tiled(walk_of(program.kernels[0], program)), kernels
 
 
+@pytest.mark.parametrize("shape, axis", [((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4, 5), 2)])
+@pytest.mark.parametrize("how", ["sum", "prod", "any", "all"])
+def test_reductions_of_what_is_computed_do_so_along_any_axis_but_the_last(shape: tuple[int, ...], axis: int,
+                                                                          how: str) -> None:
+    kernels = getattr(nessie.array(samples(shape)[1]).map(lambda x: x * 2 - 1), how)(axis=axis).kernels()
+    program = parse(str(kernels))
+    assert [is_tiled(walk_of(kernel, program)) for kernel in program.kernels] == [True], kernels
+
+
 @pytest.mark.sampled(quick=6, ci=3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("how", [how for how in REDUCTIONS if how != "cumsum"])

@@ -36,6 +36,15 @@ CHECKED = kernel("""
   let ys = SEG_MAP { (s, j, i) => if xs[i] < 1.0 then xs[i] else fail s1 : float using xs } uniform(h, n, k)
   let zs = MAP { i => xs[i] + 1.0 using xs } (k)
   return (xs, ys, zs)""")
+OF_AXES = parse_kernel("""kernel K (o : int, p : int, h : int, q : int, n : int, k : int, a : [float; k]) {
+  let sums = SEG_REDUCE { (i1, i2, i3, s, j, i) =>
+      let x = a[((i1 * n + j) * p + i2) * h + i3] in if x < 1.0 then x else fail s1 : float
+      using a, n, p, h
+    } (0.0) { (x, y) => x + y } uniform(q = o * p * h, n, k)
+  let most = SEG_REDUCE { (i1, i2, i3, s, j, i) => a[((i1 * n + j) * p + i2) * h + i3] - float(i1) using a, n, p, h
+    } (0.0) { (x, y) => max(x, y) } uniform(q = o * p * h, n, k)
+  let means = MAP { s => sums[s] / float(n) using sums, n } (q)
+  return (sums, most, means)}""")
 SUMS = kernel("""
   let sums = SEG_REDUCE { (s, j, i) => a[at[j] + s] using a, at } (0.0) { (x, y) => x + y } uniform(h, n, k)
   let most = SEG_REDUCE { (s, j, i) => a[at[j] + s] using a, at } (0.0) { (x, y) => max(x, y) } uniform(h, n, k)
@@ -85,6 +94,35 @@ def test_sums_have_the_bits_of_other_walks(h: int, n: int, width: int) -> None:
         assert failed == NO_FAILURE and sums == expected
     assert most == [max([0.0, *column]) for column in columns(h, n, arguments[3])]
     assert n == 0 or means == [x / n for x in expected]
+
+
+def given_axes(o: int, p: int, h: int, n: int) -> list[object]:
+    return [o, p, h, o * p * h, n, o * p * h * n, np.random.default_rng((o, p, h, n)).random(o * p * h * n)]
+
+
+@pytest.mark.parametrize("o, p, h, n", [(2, 3, 5, 7), (1, 1, 70, 40), (3, 2, 1, 20), (2, 1, 130, 9), (0, 2, 3, 4),
+                                        (2, 0, 3, 4), (2, 3, 0, 4), (2, 3, 4, 0), (1, 2, 64, 1030), (5, 1, 65, 17)])
+def test_sums_of_segments_of_several_axes(o: int, p: int, h: int, n: int) -> None:
+    assert is_tiled(walk_of(OF_AXES, program_of(OF_AXES)))
+    arguments = given_axes(o, p, h, n)
+    rows = arguments[-1].reshape(o, n, p, h).transpose(0, 2, 3, 1)          # type: ignore[attr-defined]
+    for width in (CHUNK, 8):
+        expected = [cpu_sum(row, width) for row in rows.reshape(-1, n).tolist()] if rows.size else [0.0] * (o * p * h)
+        for threads in (1, 2):
+            (sums, most, means), failed = launch(cpu_device(program_of(OF_AXES), threads, width), "K", arguments)
+            assert failed == NO_FAILURE and sums == expected
+            first = np.arange(o).reshape(-1, 1, 1, 1)
+            assert most == (rows - first).max(axis=3, initial=0.0).reshape(-1).tolist()
+            assert n == 0 or means == [x / n for x in expected]
+
+
+@pytest.mark.parametrize("place", [0, 17, 2 * 40 * 70 - 1])
+def test_the_first_failure_of_several_axes_is_told(place: int) -> None:
+    arguments = given_axes(2, 1, 70, 40)
+    arguments[-1][place] = 2.0                                              # type: ignore[index]
+    meaning = Meaning(OF_AXES, arguments).failed
+    for width in (CHUNK, 8):
+        assert launch(cpu_device(program_of(OF_AXES), 2, width), "K", arguments)[1] == meaning != NO_FAILURE
 
 
 def test_a_column_is_cut_where_a_row_is() -> None:
