@@ -125,6 +125,9 @@ def levels_of(mapping: maps.Top, space: Space) -> tuple[str, ...]:
                                           f"{', '.join([level.name for level in TABLE if 'cuda' in level.targets])}")
             levels = tuple(["serial" if level == "thread" else level for level in levels])
             if strange := [level for level in levels if level not in ORDER]:
+                if strange[0] == "lane":
+                    raise Unmappable(mapping.levels, "lane stands behind who owns a segment, as warp, lane; axes of "
+                                                     "one length go to grid, block and thread")
                 raise Unmappable(mapping.levels, f"{strange[0]} walks segments, as {strange[0]} or {strange[0]}, lane; "
                                                  "axes of one length go to grid, block and thread")
             if list(levels) != sorted(levels, key=ORDER.__getitem__):

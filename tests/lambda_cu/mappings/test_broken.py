@@ -18,6 +18,7 @@ from nessie.lambda_cu.mappings.text import parse_mapping
     ("Levels([threads, lane], Gen)", "threads is a level of CPUs"),
     ("Levels([block, grid], Gen)", "levels go from grid over block to thread"),
     ("Levels([warp, warp], Gen)", "warp walks segments, as warp or warp, lane"),
+    ("Levels([lane, warp], Gen)", "lane stands behind who owns a segment, as warp, lane"),
     ("Levels([grid, lane], Gen)", "a grid holds no segment"),
     ("Levels([grid, grid, grid, grid], Gen)", "4 axes are left for the grid"),
     ("case 1 Jing case rest GridBlock(4, Gen)", "a block has at most 3 directions")])
