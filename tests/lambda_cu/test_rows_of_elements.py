@@ -34,6 +34,7 @@ def rows_of(rng: random.Random) -> tuple[ir.Space, list[int]]:
             return ir.Closed(ROWS, tuple(terms), sum(lengths)), lengths
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_of_elements(seed: int) -> None:
     """The row of each element; behind the last, one at which none is left."""
@@ -49,6 +50,7 @@ def test_rows_of_elements(seed: int) -> None:
             assert 0 <= end <= ROWS and starts[end] == starts[-1], space
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("seed", range(8))
 def test_lengths_and_starts_by_row_and_place(seed: int) -> None:
     rng = random.Random(seed)

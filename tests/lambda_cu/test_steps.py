@@ -84,6 +84,7 @@ def length(rng: random.Random, depth: int) -> Length:
     return rng.choice(ways if depth > 1 else ways[:5])
 
 
+@pytest.mark.sampled(quick=5, ci=2)
 @pytest.mark.parametrize("seed", range(10))
 def test_starts_equal_loops(seed: int) -> None:
     """Of 1000 random lengths at least 900 have a form; each is what it is made of, and starts are sums."""

@@ -62,6 +62,7 @@ def groups(program: mono.Program) -> bool:
                for f in program.functions for e in expressions(f.body))
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("name", [*REDUCED, *MADE])
 def test_groups(name: str) -> None:
     text, argument = REDUCED.get(name) or MADE[name]

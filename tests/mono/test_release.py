@@ -54,7 +54,7 @@ def test_memory_is_bounded(name: str, target: str, call: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, ci=2)
 @pytest.mark.parametrize("name", HELD)
 def test_copies_have_the_same_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size from which on sequences are copied."""

@@ -362,6 +362,7 @@ GROUPS = {                      # of (1, 2) by keys: what they are asked for, wh
     "[collect(kvs)]": ("collect(kvs)", "are made", "what they have is wanted as it is")}
 
 
+@pytest.mark.sampled(quick=4, ci=2)
 @pytest.mark.parametrize("called", [["-t", "[(int, int)]"], ["[(1, 2)]"]])
 @pytest.mark.parametrize("body", GROUPS)
 def test_groups_are_told(body: str, called: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
