@@ -33,12 +33,14 @@ class Interrupted(Exception):
 
 class Engine(Protocol):
     """`shares`: what workers share with the driver: its memory, its machine's files, or nothing (''), so that arrays
-    go along with tasks."""
+    go along with tasks. `memory`: bytes that a task may count on, if that is known."""
     shares: str
+    memory: int | None
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
         """A task of this name, which is not waited for: function(*arguments, values), where the values are what the
-        tasks `given` give. What is returned stands for the task; when it is dropped, what the task gave goes."""
+        tasks `given` give; anything else among them is given as it is. What is returned stands for the task; when it
+        is dropped, what the task gave goes."""
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
         """What the tasks give, when they are done. Died or Interrupted, if they never are."""
@@ -60,14 +62,15 @@ class Done:
 class InProcess:
     """Tasks are done when they are submitted; `names` has theirs. `at_a_time`: what `workers` tells."""
     at_a_time: int = 3
-    shares = MEMORY
+    shares: str = MEMORY
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         self.names: list[str] = []
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Done:
         self.names.append(name)
-        return Done(function(*arguments, [task.value for task in given]))
+        return Done(function(*arguments, [task.value if isinstance(task, Done) else task for task in given]))
 
     def gather(self, waiting: Sequence[Done], wait: Wait = quiet) -> list[Any]:
         if wait(len(waiting), len(waiting)):

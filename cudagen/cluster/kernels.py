@@ -10,6 +10,7 @@ from dataclasses import replace
 from nessie.base.records import dataclass
 from nessie.base.system.disk_cache import cached
 from nessie.cudagen.cluster.borders import Borders, with_told_borders
+from nessie.cudagen.cluster.moving.asking import Asking, asking
 from nessie.cudagen.cluster.moving.writes import WithoutWrites, split
 from nessie.cudagen.cluster.tasks import Code
 from nessie.cudagen.cpu import llvm
@@ -20,6 +21,8 @@ from nessie.cudagen.generate import chunk_width, generate, with_good_names
 from nessie.cudagen.kernels.scalar_functions import tables_of
 from nessie.cudagen.kernels.walk import SEGMENT, walk_of
 from nessie.cudagen.loops import nodes as loops
+from nessie.cudagen.loops.module import Module
+from nessie.cudagen.loops.plan import Phase
 from nessie.lambda_cu import nodes as ir
 
 
@@ -39,13 +42,14 @@ class KernelFacts:
 class ClusterProgram:
     """`launchers` are those of the plans, which know sizes; `functions` what is in `code`, `borders` what these are
     told; `facts` are the kernels'; `recursive` ones need large stacks. `split`: those that write to places which data
-    say, without these writes."""
+    say, without these writes; `asking`: functions that may ask for elements before they run."""
     launchers: Mapping[str, CpuLauncher]
     functions: Mapping[str, loops.Function]
     borders: Mapping[str, Borders]
     facts: Mapping[str, KernelFacts]
     recursive: frozenset[str]
     split: Mapping[str, WithoutWrites]
+    asking: Mapping[str, Asking]
     code: Code
 
 
@@ -56,6 +60,12 @@ def cluster_program(built: CpuProgram, width: int | None = None, quick: bool = F
     program = replace(built.program, kernels=(*built.program.kernels, *[k.kernel for k in parts.kernels.values()]))
     module = generate(program, "cpu", width)
     module, borders = with_told_borders(replace(module, functions=(*module.functions, *parts.new(module.functions))))
+    facts = facts_of_all(program, width)
+    offsets = frozenset([name for known in facts.values() for name in known.offsets])
+    askers = {f.name: made for plan in module.plans for phase in plan.phases for f in functions_in(module, phase)
+              if phase.chunks is not None and not phase.in_order and f.kind == "host" and not phase.library
+              and (made := asking(f, offsets))}
+    module = replace(module, functions=(*module.functions, *[f for a in askers.values() for f in (a.asks, a.told)]))
     text = llvm.llvm(module)
     names = tuple([f.name for f in module.functions if f.kind == "host"])
     code = b""
@@ -64,11 +74,18 @@ def cluster_program(built: CpuProgram, width: int | None = None, quick: bool = F
     launchers: dict[str, CpuLauncher] = {}
     for plan in reversed(module.plans):
         launchers[plan.name] = CpuLauncher(plan, False, False, launchers[plan.alone.plan] if plan.alone else None)
-    tables = tables_of(program, True)
-    facts = {kernel.name: facts_of(with_good_names(kernel), program, width or chunk_width(kernel, tables))
-             for kernel in program.kernels}
     return ClusterProgram(launchers, {f.name: f for f in module.functions}, borders, facts,
-                          built.recursive, parts.kernels, Code(hashlib.sha256(code).hexdigest(), code, names))
+                          built.recursive, parts.kernels, askers, Code(hashlib.sha256(code).hexdigest(), code, names))
+
+
+def functions_in(module: Module, phase: Phase) -> list[loops.Function]:
+    return [function for function in module.functions if function.name == phase.function]
+
+
+def facts_of_all(program: ir.Program, width: int | None) -> dict[str, KernelFacts]:
+    tables = tables_of(program, True)
+    return {kernel.name: facts_of(with_good_names(kernel), program, width or chunk_width(kernel, tables))
+            for kernel in program.kernels}
 
 
 def facts_of(kernel: ir.Kernel, program: ir.Program, width: int) -> KernelFacts:

@@ -43,6 +43,7 @@ class OnDask:
         refuse(described)
         near = {found["host"] for found in described.values()} == {socket.gethostname()}
         self.shares = FILES if near else ""
+        self.memory = memory_of_tasks(client)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
         return self.client.submit(function, *arguments, list(given), key=f"{name}-{self.run_of}-{next(self.numbers)}",
@@ -119,6 +120,13 @@ def started(workers: int) -> OnDask:
                             dashboard_address="127.0.0.1:0",
                             silence_logs=logging.CRITICAL)
     return OnDask(client_class(cluster, set_as_default=False), cluster)
+
+
+def memory_of_tasks(client: Any) -> int | None:
+    """Bytes for each thread of the worker that has the least, if they are limited."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers if worker["memory_limit"]]
+    return min(limits, default=None)
 
 
 def of_distributed(name: str) -> Any:

@@ -24,12 +24,14 @@ from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.moving import shuffle, sorting
+from nessie.cudagen.cluster.moving.answers import EACH_PLACE, Asked, ask
+from nessie.cudagen.cluster.moving.asking import Asking
 from nessie.cudagen.cluster.moving.writes import Apart
 from nessie.cudagen.cluster.ranges import Ints, Range
 from nessie.cudagen.cluster.reach import Facts, Known, Reached, lanes_of, places_of, reach
 from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
 from nessie.cudagen.cluster.tasks import ERRORS, Given, Job, Made, Told
-from nessie.cudagen.cluster.workers import BORDERED, BROAD, LOCAL, ON_ONE, Held, Workers
+from nessie.cudagen.cluster.workers import BORDERED, BROAD, BY_PLACES, LOCAL, ON_ONE, Held, Workers
 from nessie.cudagen.cpu.device import CpuLauncher, PreparedPhase
 from nessie.cudagen.host.device import FAILURE, Array
 from nessie.cudagen.host.launching import UNPACKERS
@@ -175,20 +177,22 @@ class Launch:
 
     def submit(self, phase: Phase, parts: Parts) -> None:
         function = self.workers.made.functions[phase.function]
-        broad = {name: self.put_together(name, ranges) for name, ranges in parts.reads.items()
-                 if isinstance(held := self.held.get(name), Spread) and name not in parts.writes
-                 and is_broad(ranges, held)}
+        wide = [name for name, ranges in parts.reads.items() if isinstance(held := self.held.get(name), Spread)
+                and name not in parts.writes and is_broad(ranges, held)]
+        asking = self.asking(phase, wide)
+        broad = {name: self.put_together(name) for name in wide if asking is None or name not in asking.arrays}
+        asked = None if asking is None else self.ask(phase, parts, asking, broad)
         for name, ranges in parts.reads.items():
-            if isinstance(held := self.held.get(name), Spread):
+            if isinstance(held := self.held.get(name), Spread) and not (asked and name in asked.arrays):
                 how, size = lies(ranges, held, name in broad, self.workers.engine.workers())
                 self.workers.told.reads(self.name, name, how, size)
-        running = []
+        name, running = asking.told.name if asking else phase.function, []
         for number, (first, last) in enumerate(zip(parts.cuts[:-1], parts.cuts[1:], strict=True)):
             given: list[Any] = [self.workers.code]
-            words = [self.word(argument, parameter, number, parts, given, broad)
+            words = [asked.word(argument, number, given) if asked and argument in asked.arrays else
+                     self.word(argument, parameter, number, parts, given, broad)
                      for parameter, argument in passed(function, phase)]
-            job = Job(phase.function, int(first), int(last), words, self.workers.error_words(),
-                      self.workers.stack(self.name))
+            job = Job(name, int(first), int(last), words, self.workers.error_words(), self.workers.stack(self.name))
             running.append(self.workers.submit(f"{phase.function}-{int(first)}", tasks.run_chunks, job, given=given))
         self.take(phase, parts, running)
 
@@ -217,7 +221,36 @@ class Launch:
             return Made(name, held.base, low, high, found, held.fill)
         return Given(held.base, low, high, found, held.fill)
 
-    def put_together(self, name: str, ranges: Range) -> Spread:
+    def asking(self, phase: Phase, wide: Sequence[str]) -> Asking | None:
+        """How tasks ask for elements of these arrays, if that is less than all of them for each worker."""
+        found = self.workers.made.asking.get(phase.function)
+        function = self.workers.made.functions[phase.function]
+        if found is None or any(p.name != a for p, a in passed(function, phase)):
+            return None
+        spreads = [held for name in wide if name in found.arrays and isinstance(held := self.held[name], Spread)]
+        moved = sum([held.bytes for held in spreads if not held.is_in_file]) * self.workers.engine.workers()
+        places = self.launcher.elements(self.words, self.cells) * len(found.arrays)
+        return found if moved > EACH_PLACE * places else None
+
+    def ask(self, phase: Phase, parts: Parts, asking: Asking, broad: Mapping[str, Spread]) -> Asked:
+        """Has tasks ask for elements, and those who have them answer."""
+        function = self.workers.made.functions[phase.function]
+        held = {name: self.held[name] for name in asking.arrays}
+        places = self.launcher.elements(self.words, self.cells)
+        for name, array in held.items():
+            if isinstance(array, Spread):
+                self.workers.told.reads(self.name, name, BY_PLACES, EACH_PLACE * places)
+        jobs = []
+        for number, (first, last) in enumerate(zip(parts.cuts[:-1], parts.cuts[1:], strict=True)):
+            given: list[Any] = [self.workers.code]
+            words = [nothing_of(held[name]) if name in held else 0 if parameter.writable else
+                     self.word(name, parameter, number, parts, given, broad)
+                     for parameter, name in passed(function, phase)]
+            jobs.append((Job(asking.asks.name, int(first), int(last), words, self.workers.error_words(),
+                             self.workers.stack(self.name)), given))
+        return ask(self.workers, phase.function, held, jobs)
+
+    def put_together(self, name: str) -> Spread:
         """The array as one slab, which all workers get that need it."""
         held = self.held[name]
         assert isinstance(held, Spread)
@@ -474,6 +507,11 @@ def keys_of(phase: Phase, workers: Workers) -> str:
 
 def names_in(phase: Phase) -> list[str]:
     return [a.name for a in phase.arguments if isinstance(a, loops.Name)]
+
+
+def nothing_of(held: Held) -> Told:
+    """An element of the array's type, for who does not need to know any."""
+    return Told(0, np.zeros(1, DTYPES[held.base] if isinstance(held, Spread) else held.dtype))
 
 
 def tasks_of(lanes: Range, cuts: Ints) -> Range:

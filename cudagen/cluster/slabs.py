@@ -41,6 +41,11 @@ class Spread:
     def bytes(self) -> int:
         return self.length * DTYPES[self.base].itemsize
 
+    @property
+    def is_in_file(self) -> bool:
+        """Does each task read what it needs of a file?"""
+        return all([hasattr(slab.task, "path") for slab in self.slabs])
+
     def between(self, low: int, high: int) -> Iterator[Slab]:
         """The parts of slabs that have elements from `low` to before `high`."""
         for slab in self.slabs:

@@ -33,6 +33,19 @@ class Code:
 
 
 @dataclass(frozen=True)
+class InFile:
+    """Stands for a task that has given an array which lies in a file from this byte on. Its parts are read when they
+    are needed, and never lost."""
+    path: str
+    offset: int
+    base: str
+    length: int
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        return np.memmap(self.path, DTYPES[self.base], "r", self.offset, (self.length,))
+
+
+@dataclass(frozen=True)
 class Given:
     """An array that is read: elements from `low` to before `high`."""
     base: str
@@ -40,6 +53,16 @@ class Given:
     high: int
     pieces: Sequence[Piece]
     fill: Any = None
+
+
+@dataclass(frozen=True)
+class Answers:
+    """An array of elements that were asked for, in that order. The task of number `asked` has their places, those
+    of numbers `parts` what others have answered; or all elements came with the task."""
+    name: str
+    asked: int
+    parts: Sequence[int] = ()
+    values: np.ndarray[Any, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +92,7 @@ class Job:
     function: str
     first: int
     last: int
-    words: Sequence[int | str | Given | Told | Made]
+    words: Sequence[int | str | Given | Told | Made | Answers]
     errors: Sequence[int]
     stack: int = 0
 
@@ -111,6 +134,8 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
                 continue
             case Given(base, low, high, pieces, fill):
                 array = assembled(base, low, high, pieces, given, fill)
+            case Answers():
+                array, low = answered(word, given), 0
             case Told(low, array):
                 array = np.ascontiguousarray(array)
             case Made(name, low=low):
@@ -128,6 +153,14 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
     else:
         run()
     return made
+
+
+def answered(answers: Answers, given: list[Any]) -> np.ndarray[Any, Any]:
+    asked = given[answers.asked]
+    if answers.values is not None:
+        return np.asarray(answers.values[asked[answers.name]])
+    found = np.concatenate([array for part in answers.parts for array in given[part].values()])
+    return np.asarray(found[asked[f"{answers.name} in order"]])
 
 
 def with_stack(size: int, run: Any) -> None:
@@ -188,11 +221,11 @@ def same(code: Code, given: list[Any]) -> Code:
     return code
 
 
-def file_part(path: str, offset: int, base: str, part: tuple[int, int], given: list[Any]) -> Arrays:
-    """Elements of an array that lies in a file from this byte on. What a worker's death loses is read again."""
-    low, high = part
-    dtype = DTYPES[base]
-    return {"": np.fromfile(path, dtype, high - low, offset=offset + low * dtype.itemsize)}
+def into_file(file: InFile, array: Given, given: list[Any]) -> None:
+    """Write the elements where they belong in a file, which has that size."""
+    room = np.memmap(file.path, DTYPES[file.base], "r+", file.offset, (file.length,))
+    room[array.low:array.high] = assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
+    room.flush()
 
 
 def some_of(names: Sequence[str], given: list[Any]) -> Arrays:

@@ -28,17 +28,20 @@ from nessie.cudagen.cluster.engine import FILES, Died, Engine, Interrupted
 from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
-from nessie.cudagen.cluster.tasks import Given
+from nessie.cudagen.cluster.tasks import Given, InFile
 from nessie.cudagen.cpu.device import Cpu, load
 from nessie.cudagen.host.device import NO_FAILURE, Array
 from nessie.cudagen.host.memory import view
 from nessie.cudagen.loops import nodes as loops
 
 LOCAL, BORDERED, BROAD, ON_ONE = "in parts", "in parts that overlap", "to all workers", "to one worker"
-SHUFFLED = "to who has the places"
+SHUFFLED, BY_PLACES = "to who has the places", "by places that tasks ask for"
 EACH = 2                        # tasks for each thread of a cluster
 SLAB = 1 << 22                  # elements of a task, at most, ...
-MOST_EACH = 64                  # ... but so many tasks a thread are enough
+MOST_EACH = 64                  # ... but so many tasks a thread are enough, ...
+SHARE = 256                     # ... unless an element of 8 bytes for each so many bytes of its memory is less
+AHEAD = 4                       # parts for each thread that come to the driver at a time
+LARGE = 1 << 21                 # elements that come to the driver through a file
 STACK = 512 << 20               # bytes of a task's stack, where kernels recur
 
 Held = np.ndarray[Any, Any] | Spread
@@ -48,7 +51,8 @@ Held = np.ndarray[Any, Any] | Spread
 class ToldOfCluster:
     """What happened, for who asks: tasks by the names of what they do, kernels on one worker, arrays that all workers
     got with their bytes, bytes that came to the driver, and how often it waited; how arrays lie for a kernel's tasks
-    (LOCAL, BORDERED, BROAD, ON_ONE, SHUFFLED), and the bytes that move for it."""
+    (LOCAL, BORDERED, BROAD, ON_ONE, SHUFFLED,
+    BY_PLACES), and the bytes that move for it."""
     tasks: Counter[str] = field(default_factory=Counter)
     on_one: Counter[tuple[str, str]] = field(default_factory=Counter)
     broad: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -137,8 +141,10 @@ class Workers:
 
     def cuts(self, chunks: int, items: int) -> Ints:
         """The first chunk of each task, and the end: chunks are shared alike."""
-        threads = self.engine.workers()
+        threads, memory = self.engine.workers(), self.engine.memory
         wanted = max(EACH * threads, min(-(-items // SLAB), MOST_EACH * threads))
+        if memory is not None:
+            wanted = max(wanted, -(-items * SHARE // memory))
         number = max(1, min(chunks, wanted))
         return np.arange(number + 1, dtype=np.int64) * chunks // number
 
@@ -163,20 +169,22 @@ class Workers:
         base = base or next(name for name, dtype in DTYPES.items() if dtype == held.dtype)
         cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
-        if self.engine.shares == FILES:
+        if self.engine.shares == FILES and len(held):
             path, offset = in_file_already(held) or (self.in_file(np.ascontiguousarray(held)), 0)
-            return Spread(base, len(held), [Slab(*part, self.submit("read", tasks.file_part, path, offset, base, part))
-                                            for part in parts])
+            return Spread(base, len(held), [Slab(0, len(held), InFile(path, offset, base, len(held)))])
         return Spread(base, len(held), [Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(
             held[low:high]))) for low, high in parts])
 
     def in_file(self, values: np.ndarray[Any, Any]) -> str:
         """The path of a file that holds the values until the next run."""
-        if self.folder is None:
-            self.folder = TemporaryDirectory(prefix="nessie-cluster-")
-        path = os.path.join(self.folder.name, f"{next(self.files)}.bin")
+        path = self.new_file()
         values.tofile(path)
         return path
+
+    def new_file(self) -> str:
+        if self.folder is None:
+            self.folder = TemporaryDirectory(prefix="nessie-cluster-")
+        return os.path.join(self.folder.name, f"{next(self.files)}.bin")
 
     def placed(self, array: Array) -> Held:
         """An argument of a launch on workers: in slabs, unless it has few elements."""
@@ -191,13 +199,35 @@ class Workers:
         return spread
 
     def download(self, spread: Spread) -> np.ndarray[Any, Any]:
+        """The array's elements: large arrays are written by workers, each its part, and mapped, if they can."""
+        if self.engine.shares == FILES and spread.length > LARGE:
+            return self.through_file(spread)
         found = np.zeros(spread.length, DTYPES[spread.base])
         if spread.fill is not None:
             found[:] = spread.fill
-        waiting = [self.pick(spread, slab.low, slab.high) for slab in spread.slabs]
-        for slab, values in zip(spread.slabs, self.gather(waiting), strict=True):
-            found[slab.low:slab.high] = values
+        at_a_time = AHEAD * self.engine.workers()       # what is picked takes memory twice
+        for first in range(0, len(spread.slabs), at_a_time):
+            some = spread.slabs[first:first + at_a_time]
+            waiting = [self.pick(spread, slab.low, slab.high) for slab in some]
+            for slab, values in zip(some, self.gather(waiting), strict=True):
+                found[slab.low:slab.high] = values
         return found
+
+    def through_file(self, spread: Spread) -> np.ndarray[Any, Any]:
+        """The array in a file without a name, which is there as long as somebody needs the array."""
+        path = self.new_file()
+        with open(path, "wb") as file:
+            file.truncate(spread.bytes)
+        room = InFile(path, 0, spread.base, spread.length)
+        waiting = []
+        for low, high in self.spans(spread):
+            given: list[Any] = []
+            array = Given(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
+            waiting.append(self.submit(f"write-{low}", tasks.into_file, room, array, given=given))
+        self.gather(waiting)
+        found = np.memmap(path, DTYPES[spread.base], "c")
+        os.unlink(path)
+        return np.asarray(found)
 
     def pick(self, spread: Spread, low: int, high: int, places: Ints | None = None) -> Any:
         """A task that gives elements between these bounds, all or those at places."""

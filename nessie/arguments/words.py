@@ -47,7 +47,7 @@ def words_of(session: Session, entry: str, texts: Sequence[str], asked: syntax.T
     expressions: dict[int, syntax.Exp] = {}
     opened: dict[int, File] = {}
     limit = session.memory() if wanted.parts or any(text.startswith("@") for text in texts) else None
-    room = MemoryBudget(limit, session.target.limits.hints.memory)
+    room = MemoryBudget(limit, session.target.limits.hints.memory, mapped=session.target.reads_files)
     for place, text in enumerate(texts):
         if text.startswith("@"):
             with session.target.activity.paused() if text == "@-" else nullcontext():         # somebody may type it

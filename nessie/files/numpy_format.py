@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ from nessie.files.fit import Arrays
 from nessie.files.reading import PIECE, Reading
 
 NAMES = ("format", "data", "indices", "indptr", "shape", "offsets", "content")
+
+LENGTHS = 26                    # where a member's header has the lengths of what follows it
 
 Array = np.ndarray[Any, Any]
 
@@ -50,8 +53,9 @@ def read_npy(file: Reading) -> Arrays:
     return Arrays(held, value, file, partial(wrong, file.path))
 
 
-def load(file: Reading, stream: IO[bytes], size: int) -> Array:
-    """The array in a stream of `size` bytes. The size that its header claims is counted before it is allocated."""
+def load(file: Reading, stream: IO[bytes], size: int, begin: int | None = 0) -> Array:
+    """The array in a stream of `size` bytes. The size that its header claims is counted before it is allocated, unless
+    it is mapped. `begin`: the byte of the file that the stream begins at; None: the file has it packed."""
     version = np.lib.format.read_magic(stream)
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in headers:
@@ -66,6 +70,8 @@ def load(file: Reading, stream: IO[bytes], size: int) -> Array:
         raise ValueError(f"{count * dtype.itemsize:,} bytes are due, {max(0, size - header):,} are there")
     if count and dtype.itemsize == 0:
         raise ValueError(f"elements of type {dtype}, which have no bytes")
+    if file.room.mapped and begin is not None and count:
+        return np.memmap(file.path, dtype, "r", begin + header, shape, "F" if by_columns else "C")
     file.take(count * dtype.itemsize)
     found = np.empty(count, dtype)
     room = found.view(np.uint8).data if count else memoryview(b"")
@@ -177,8 +183,17 @@ def load_archive(file: Reading) -> dict[str, Array]:
 
 
 def member(file: Reading, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
+    begin = begin_of(file.path, entry) if entry.compress_type == zipfile.ZIP_STORED else None
     with archive.open(entry) as stream:
-        return load(file, stream, entry.file_size)
+        return load(file, stream, entry.file_size, begin)
+
+
+def begin_of(path: str, entry: zipfile.ZipInfo) -> int:
+    """The byte that a member's own begin at, behind its header, its name and more (APPNOTE.TXT, 4.3.7)."""
+    with open(path, "rb") as stream:
+        stream.seek(entry.header_offset + LENGTHS)
+        name, more = struct.unpack("<HH", stream.read(4))
+    return entry.header_offset + LENGTHS + 4 + int(name) + int(more)
 
 
 def sparse_rows(file: Reading, arrays: dict[str, Array]) -> tuple[Flat, Type]:

@@ -130,6 +130,11 @@ class Target:
             from nessie.cudagen.cuda.nvidia.detection import refuse_without
             refuse_without()
 
+    @property
+    def reads_files(self) -> bool:
+        """Do workers read arrays of files themselves?"""
+        return self.name == DASK
+
     def in_time(self, work: Callable[[], T], place: Span | None = None) -> T:
         """Run work(), which comes from `place` in the source, within the time limit. If it is part of longer work, the
         time begins anew before and after it."""

@@ -3,5 +3,7 @@
     writes    kernels that write to places, without these writes, and those by themselves
     shuffle   writes in parts: elements go to who has their places
     sorting   ORDER in parts: a sample sort, and what stands first by its key
+    asking    kernels that read places which data say, as code that asks for these, and code that is told
+    answers   how tasks ask, and who answers
     tasks     what workers do for these
 """

@@ -5,7 +5,8 @@ What one task gives is for many: the arrays of number d are for receiver d, who 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from nessie.cudagen.cluster.tasks import (
     INTERRUPT,
     Arrays,
     Given,
+    Job,
     Made,
     address,
     assembled,
     begun,
     functions_of,
     interrupt_address,
+    run_chunks,
 )
 from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.host.device import ERROR_WORDS
@@ -34,6 +37,43 @@ GREATEST, LEAST, INFINITE = 2**63 - 1, -(2**63), 0x7FF0000000000000
 
 def found(array: Given, given: list[Any]) -> np.ndarray[Any, Any]:
     return assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
+
+
+# Reads ------------------------------------------------------------------------------------------
+
+
+def asked(job: Job, lengths: Mapping[str, int], cuts: Mapping[str, Ints], given: list[Any]) -> Arrays:
+    """The places that a run of chunks asks for, of arrays of these lengths: in the order in which it does; and once
+    each, by who has them, from one cut to before the next. It runs twice: first to count them."""
+    count = run_chunks(with_room(job, lengths, dict.fromkeys(lengths, 0)), given)
+    found = run_chunks(with_room(job, lengths, {name: int(count[asked_of(name)][0]) + 1 for name in lengths}), given)
+    made: Arrays = {}
+    for name, length in lengths.items():
+        places = np.clip(found[asked_of(name)][1:], 0, max(0, length - 1))
+        if name not in cuts:
+            made[name] = places
+            continue
+        once, made[f"{name} in order"] = np.unique(places, return_inverse=True)
+        ends = np.searchsorted(once, cuts[name][1:-1])
+        made |= {f"{name} of {d}": part for d, part in enumerate(np.split(once, ends))}
+    return made
+
+
+def asked_of(name: str) -> str:
+    return f"{name}_asked"
+
+
+def with_room(job: Job, lengths: Mapping[str, int], rooms: Mapping[str, int]) -> Job:
+    more: list[Any] = []
+    for name in lengths:
+        more += [Made(asked_of(name), "int", 0, rooms[name] + 1, fill=-1), rooms[name]]
+    return replace(job, words=(*job.words, *more))
+
+
+def answers(array: Given, asked: str, askers: int, given: list[Any]) -> Arrays:
+    """The elements that each of so many others wants of this part of an array; `asked` names the places."""
+    values = found(array, given)
+    return {f"to {asker}": values[part[asked] - array.low] for asker, part in enumerate(given[:askers])}
 
 
 # Writes -----------------------------------------------------------------------------------------

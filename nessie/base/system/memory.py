@@ -8,10 +8,12 @@ from nessie.base.system.limits import out_of_memory
 
 @dataclass
 class MemoryBudget:
-    """Bytes that may be taken (None: any number); `hint` tells how to set the limit. `used`: the bytes taken."""
+    """Bytes that may be taken (None: any number); `hint` tells how to set the limit. `used`: the bytes taken. `mapped`:
+    arrays that files hold as memory would are not read, and take nothing."""
     limit: int | None = None
     hint: str = ""
     used: int = 0
+    mapped: bool = False
 
     def take(self, size: int, what: str) -> None:
         """Count so many bytes for `what`; raise NessieError if that exceeds the limit."""

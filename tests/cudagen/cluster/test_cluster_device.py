@@ -6,8 +6,10 @@ task's slabs is not the array's: a task that reads more than it was given would 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from amounts import examples, many
 from built import cpu_code, cpu_device, execute
@@ -18,15 +20,19 @@ from random_folds import fold_programs
 from random_nests import nests
 from random_programs import RandomProgram, programs, sharing_programs
 
+from nessie.base.system.memory import MemoryBudget
+from nessie.base.types import no_datatypes
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cluster.device import Cluster
-from nessie.cudagen.cluster.engine import InProcess
+from nessie.cudagen.cluster.engine import FILES, InProcess
 from nessie.cudagen.cluster.explaining import explained
+from nessie.cudagen.cluster.tasks import InFile
 from nessie.cudagen.host import host
 from nessie.cudagen.host.device import Outgrown
 from nessie.cudagen.host.host import Trials
 from nessie.cudagen.host.translate import translate
 from nessie.cudagen.native.running import Run
+from nessie.files.files import made, open_file
 
 WIDTH = 8
 FLOATS = [((7 * i) % 31 - 11.3) * 0.37 for i in range(300)]
@@ -50,7 +56,15 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
     "rows by their sums": ("main(m) = {{x / (1.0 + abs(s)) : x in row} : row in m; s in {sum(row) : row in m}}",
                            (ROWS,), 0, 0),
     "neighbours": ("main(xs) = {0.5 * x + y : x in take(xs, #xs - 1); y in drop(xs, 1)}", (FLOATS,), 0, 0),
-    "gather": ("main(xs, is) = {x * 0.5 : x in xs} -> is", (FLOATS, PLACES), 0, 1),
+    "gather": ("main(xs, is) = {x * 0.5 : x in xs} -> is", (FLOATS, PLACES), 0, 0),
+    "gather of little": ("main(xs, is) = {x * 0.5 : x in xs} -> {rem(i, 140) : i in is}", (FLOATS[:140], PLACES), 0, 1),
+    "filtered gather": ("main(xs, is) = {y : y in xs -> is | y > 0.0}", (FLOATS, PLACES), 0, 0),
+    "several gathers": ("main(xs, ys, is) = {0.5 * x * y + z : x in xs -> is; y in ys -> reverse(is); z in ys -> is}",
+                        (FLOATS, FLOATS[::-1], PLACES), 0, 1),
+    "a chain of places": ("main(is, xs) = {xs[is[is[i]]] * 0.5 : i in is}", (PLACES, FLOATS), 0, 2),
+    "places of rows": (
+        "main(m, xs) = {sum({0.5 * x * y : x in row; y in xs -> {rem(7 * #row + j, 300) : j in [0:#row]}}) "
+        ": row in m}", (ROWS, FLOATS), 0, 1),
     "a branch on what a branch gave": (
         "main(m, bs) = {let (y, ok) = if sum(row) > 0.0 then (0.5 * float(#row), #row > 2) else (2.0, f) in "
         "if ok then (if b then 0.0 - y else y) else 0.5 : row in m; b in bs}", (ROWS, [i % 2 == 0 for i in range(60)]),
@@ -80,7 +94,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
     "order of rows": ("main(m) = {rank({x * 0.5 : x in row}) : row in m}", (LONG,), 0, 0),
     "sets of rows": ("main(m) = {remove_duplicates({round(x) : x in row}) : row in m}", (LONG,), 0, 3),
     "sort by": ("main(xs, is) = {x : (k, x) in sort_any({(rem(i, 7), x * 0.5) : i in is; x in xs})}",
-                (FLOATS, PLACES), 0, 3),
+                (FLOATS, PLACES), 0, 2),
     "sets": ("main(is) = remove_duplicates({rem(i * i, 41) : i in is})", (PLACES,), 0, 0),
     "sparse matrix": ("main(m, v) = {sum({x * v[round(abs(x))] : x in row}) : row in m}", (ROWS, FLOATS), 0, 1),
 }
@@ -128,19 +142,41 @@ def test_small_launches_stay_on_the_driver(here: int, sent: bool) -> None:
 
 
 def test_it_is_explained_how_arrays_lie() -> None:
-    """Two vectors in parts, of which one overlaps by an element at each of five borders; places are any."""
+    """Two vectors in parts, of which one overlaps by an element at each of five borders; places are asked for."""
     program = Compiled("""function main(xs, is) =
       ({0.5 * x + y : x in take(xs, #xs - 1); y in drop(xs, 1)}, {0.5 * x : x in xs} -> is);""")
     _, cluster = devices(program)
     results(program, cluster, (FLOATS, PLACES))
     *lines, end = explained(cluster.told).splitlines()
     assert sorted(line.split("  ", 1)[1].split()[1:] for line in lines) == [
-        ["in", "parts"], ["in", "parts", "that", "overlap", "40", "bytes"], ["to", "all", "workers", "7,200", "bytes"]]
+        ["by", "places", "that", "tasks", "ask", "for", "4,800", "bytes"], ["in", "parts"],
+        ["in", "parts", "that", "overlap", "40", "bytes"]]
     assert end == (f"{cluster.told.tasks.total()} tasks; the driver waits {cluster.told.waits} times, and gets "
                    f"{cluster.told.came:,} bytes")
     small = Cluster(cpu_code(program.executable("ilp")), InProcess(3), 1 << 20)
     results(program, small, (FLOATS, PLACES))
     assert "on the driver" in explained(small.told)
+
+
+def test_arrays_of_files_are_read_in_parts_by_tasks(tmp_path: Path) -> None:
+    """Each task maps the file, of which it reads its part; large results come through a file, too."""
+    np.savez(tmp_path / "rows.npz", offsets=np.cumsum([0, *map(len, ROWS)]), content=np.concatenate(ROWS))
+    program = Compiled("function main(m) = {{2.0 * x : x in row} : row in m};")
+    (type_,), _ = program.signature
+    rows = made("rows", open_file(str(tmp_path / "rows.npz"), MemoryBudget(100, mapped=True)), type_, no_datatypes)
+    engine, given = InProcess(3, FILES), list[Any]()
+    submit = engine.submit
+
+    def submitted(name: str, *arguments: Any, **more: Any) -> Any:
+        given.extend(more.get("given", ()))
+        return submit(name, *arguments, **more)
+
+    engine.submit = submitted  # type: ignore[method-assign]
+    fused = program.executable("ilp")
+    cluster = Cluster(cpu_code(fused), engine, 0, 0, WIDTH, quick=True)
+    found = plain_value(execute(fused, [rows], cluster, host.HostLimits()), program.signature[1])
+    assert agree(found, [[2.0 * x for x in row] for row in ROWS])
+    assert {part.path for part in given if isinstance(part, InFile)} == {str(tmp_path / "rows.npz")}
 
 
 def test_the_least_failure_is_told() -> None:

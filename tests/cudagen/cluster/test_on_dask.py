@@ -18,6 +18,7 @@ from nessie.base.source import NessieError, Unsupported
 from nessie.cudagen.cluster import device, on_dask
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.on_dask import OnDask, connected, described_here, refuse, started, version
+from nessie.cudagen.cluster.tasks import InFile
 from nessie.running.targets import Target
 
 pytest.importorskip("distributed")
@@ -172,7 +173,7 @@ def test_a_mapped_file_is_read_by_workers(engine: OnDask, program: nessie.Progra
     submit = engine.submit
 
     def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
-        paths.extend([arguments[0]] if name == "read" else [])
+        paths.extend([part.path for part in given if isinstance(part, InFile)])
         return submit(name, function, *arguments, given=given)
 
     monkeypatch.setattr(engine, "submit", submitted)
