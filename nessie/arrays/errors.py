@@ -83,9 +83,11 @@ def place_of_call() -> Span | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
-        if not name.startswith("nessie.") and not file.startswith(PYTHONS_OWN) and \
-                (span := place_in(frame.f_code, frame.f_lasti)) is not None:
-            return span
+        is_pythons = file.startswith(PYTHONS_OWN) and "-packages" not in file
+        if not name.startswith("nessie.") and not is_pythons:
+            span = place_in(frame.f_code, frame.f_lasti)
+            if span is not None:
+                return span
         frame = frame.f_back
     return None
 
