@@ -41,6 +41,7 @@ HINTS = {
     "Shift count out of range, it must be in 0..63.": "x << min(n, 63)",
     "A reduction of no elements needs an identity.": "reduce(f, identity) gives the identity then",
     **{f"There is no {what} of no elements.": NONE_GIVEN for what in dict.fromkeys(OF_SOME.values())}}
+OF_MATH, NUMPYS = "Math domain or range error in ", "NumPy's functions give nan or inf there"
 LABELS = ((re.compile(r"\b(?:mod|rem)\(([^,()]+), ([^,()]+)\)"), r"\1 % \2"),
           (re.compile(r"\blshift\(([^,()]+), ([^,()]+)\)"), r"\1 << \2"),
           (re.compile(r"\brshift\(([^,()]+), ([^,()]+)\)"), r"\1 >> \2"))
@@ -109,7 +110,7 @@ def in_words(error: NessieError) -> NessieError:
     error.message = WORDS.get(error.message, error.message)
     if OF_INT.fullmatch(error.message):
         error.message = NO_INT
-    error.hint = error.hint or HINTS.get(error.message, "")
+    error.hint = error.hint or HINTS.get(error.message, NUMPYS if error.message.startswith(OF_MATH) else "")
     error.places = tuple([(span, label_in_words(error.message, label)) for span, label in error.places])
     return error
 

@@ -77,7 +77,6 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], settings: dict[st
         if method == "accumulate" and name == "add" and axis is not None:
             return array.cumsum(axis)
     if name == "matmul" and method == "__call__" and not asked:
-        from nessie.arrays.shapes.products import product
         with at_call():
             return product(*inputs)
     with at_call():
@@ -159,8 +158,10 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
     return bool(isclose(a, b, rtol, atol).all())
 
 
-def dot(a: Any, b: Any) -> Any:
-    return (a * b).sum()
+def product(a: Any, b: Any) -> Any:
+    """The product of vectors and matrices."""
+    from nessie.arrays.shapes import products
+    return products.product(a, b)
 
 
 def joining(how: str) -> Callable[..., Any]:
@@ -193,12 +194,14 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.expand_dims: shaping("expanded"), np.moveaxis: shaping("moved"), np.swapaxes: shaping("exchanged"),
     np.transpose: lambda a, axes=None: a.transpose(axes)}
 
+PRODUCTS = {np.dot: {1, 2}, np.inner: {1}, np.vdot: {1}}          # of so many dimensions
+
 
 def of_function(function: Any, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
     """Return what a function of NumPy's is of arrays."""
     with at_call():
-        if function in (np.dot, np.inner, np.vdot) and all([getattr(a, "ndim", 0) == 1 for a in arguments]):
-            return dot(*arguments)
+        if function in PRODUCTS and not named and {np.ndim(a) for a in arguments} <= PRODUCTS[function]:
+            return product(*arguments)
         found = FUNCTIONS.get(function)
         if found is not None:
             try:

@@ -268,7 +268,8 @@ def narrowed(operation: nodes.Narrowed) -> Any:
         if beyond is not None:
             first = np.unravel_index(np.argmax(beyond), wide.shape)
             raise NessieError(f"{wide[first]} is no {dtype}: the least is {least}, the greatest {most}",
-                              *places_of(operation.body, "".join([f"[{i}]" for i in first])))
+                              *places_of(operation.body, "".join([f"[{i}]" for i in first])),
+                              hint=f"a.clip({least}, {most}) is within them")
     with np.errstate(over="ignore"):
         found = wide.astype(dtype)
     if not operation.of.shape:
@@ -278,11 +279,11 @@ def narrowed(operation: nodes.Narrowed) -> Any:
 
 
 def places_of(body: Seen | None, element: str) -> list[tuple[Any, str]]:
-    """Where a body stands, for an error at this element."""
+    """Where a body stands, for an error at this element; '' if it is of one value."""
     if body is None:
         return []
     span = body.span(body.written.tree) if body.caller is None else body.caller.span
-    return [(span, f"at element {element}")] if span is not None else []
+    return [(span, f"at element {element}" if element else "")] if span is not None else []
 
 
 def parts(value: Any, items: Sequence[Kind]) -> list[Any]:

@@ -121,6 +121,15 @@ def written(function: FunctionType) -> Written:
 @lru_cache(maxsize=1000)
 def written_code(code: CodeType, file: str, name: str) -> Written:
     """Codes of two files may be equal, so the file is a parameter."""
+    try:
+        return written_now(code, file, name)
+    except NessieError:
+        linecache.checkcache(file)                  # it may have changed, and been loaded again
+        return written_now(code, file, name)
+
+
+def written_now(code: CodeType, file: str, name: str) -> Written:
+    """Return the function by the text that Python has of the file now."""
     lines = lines_of(code)
     if not lines:
         raise without_text(file, name)

@@ -49,7 +49,7 @@ class Statements(Loops):
         def then(env: Env) -> Made:
             return self.statements(rest, env, after, loop)
         match first:
-            case ast.Pass():
+            case ast.Pass() | ast.AnnAssign(value=None):
                 return then(env)
             case ast.Return(value=None):
                 self.refuse(first, "a body returns a value", hint="return x")
@@ -169,7 +169,7 @@ def set_surely(statements: Sequence[ast.stmt]) -> set[str]:
     found: set[str] = set()
     for statement in statements:
         match statement:
-            case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            case ast.Assign() | ast.AnnAssign(value=ast.expr()) | ast.AugAssign():
                 found |= set_in([statement])
             case ast.If():
                 found |= set_surely(statement.body) & set_surely(statement.orelse)

@@ -97,7 +97,11 @@ class Section(Shapes):
         given, element = node.args, made.kind.element
         if wrong := words.keys() - NAMED.get(how, frozenset()):
             self.refuse(node, f"{how} takes no {min(wrong) or '**'} in a section")
-        with_index = isinstance(flag := words.get("with_index"), ast.Constant) and bool(flag.value)
+        flag = words.get("with_index", ast.Constant(False))
+        if not isinstance(flag, ast.Constant):
+            self.refuse(flag, "with_index is True or False here",
+                        hint="a.map(f, with_index=True) if test else a.map(g) chooses")
+        with_index = bool(flag.value)
         if how in ("keep", "evaluate") and not given:
             return made
         if how in (*REDUCTIONS, RUNNING) and len(given) <= 1 and not (given and "axis" in words):

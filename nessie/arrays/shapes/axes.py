@@ -16,7 +16,7 @@ from nessie.arrays.bodies.expressions.reductions import NONE_GIVEN, OF_SOME, ONE
 from nessie.arrays.bodies.kinds import Kind, Rows, is_number, shown
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.errors import caller
-from nessie.arrays.shapes.reshaping import axes_of, empty, expanded, known, reshaped, transposed
+from nessie.arrays.shapes.reshaping import axes_of, axis_of, empty, expanded, known, reshaped, transposed
 from nessie.base.source import NessieError
 
 ROWS: dict[str, Callable[[Any], Any]] = {
@@ -51,7 +51,7 @@ def running_sum(a: arrays.Array, axis: Any = None) -> arrays.Array:
         while node.shape and (len(node.shape) > 1 or isinstance(node.kind, Rows)):
             node = recorded.flattened(node)
         return arrays.Array(node).prefix_sum()
-    return along(a, "cumsum", axes_of(a, axis, a.ndim + levels(node.kind))[:1])
+    return along(a, "cumsum", [axis_of(a, axis, a.ndim + levels(node.kind))])
 
 
 def along(a: arrays.Array, how: str, axes: Sequence[int]) -> arrays.Array:

@@ -24,7 +24,8 @@ def product(x: Any, y: Any) -> arrays.Array:
             raise NessieError(f"@ takes numbers, and these are {shown(one._nessie_node.kind)}")
     inner = a.shape[-1], b.shape[0]
     if None not in inner and inner[0] != inner[1]:
-        raise NessieError(f"@ takes rows as long as columns, and these have {inner[0]} and {inner[1]} elements")
+        raise NessieError(f"@ takes rows as long as columns, and these have {inner[0]} and {inner[1]} elements",
+                          hint="x @ y multiplies where x.shape[-1] is y.shape[0]; x.T has the other order of axes")
     if 0 in (*a.shape, *b.shape):
         return known(empty(a._nessie_node) @ empty(b._nessie_node), a)
     if a.ndim == b.ndim == 1:

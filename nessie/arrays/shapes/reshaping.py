@@ -14,6 +14,8 @@ from nessie.arrays import nodes, operations, recorded
 from nessie.arrays.bodies.kinds import Rows
 from nessie.base.source import NessieError
 
+AXES = "axis=0 is the first, axis=-1 the last"
+
 
 def axis_of(a: arrays.Array, axis: Any, rank: int = 0) -> int:
     """Return the number of an axis, of so many."""
@@ -21,9 +23,9 @@ def axis_of(a: arrays.Array, axis: Any, rank: int = 0) -> int:
     try:
         at = operator.index(axis)
     except TypeError:
-        raise NessieError(f"an axis is an int here, and this is {axis!r}") from None
+        raise NessieError(f"an axis is an int here, and this is {axis!r}", hint=AXES) from None
     if not -rank <= at < rank:
-        raise NessieError(f"an array of {rank} dimension{'s' * (rank != 1)} has no axis {at}")
+        raise NessieError(f"an array of {rank} dimension{'s' * (rank != 1)} has no axis {at}", hint=AXES)
     return at % rank
 
 

@@ -213,6 +213,11 @@ def section_of_a_dict(a):
 
 
 @nessie.host_section
+def section_of_places(a, places):
+    return a.map(lambda x, i: x + i, with_index=places)
+
+
+@nessie.host_section
 def section_of_a_text(a):
     if a.sum() == "6":
         a = a + 1
@@ -374,6 +379,12 @@ REFUSED: dict[str, Any] = {
     "an argument that is given twice": lambda: A.map(lambda x: two(x, x=2)),
     "arguments by names from a dict": lambda: A.map(lambda x: two(x, **TABLE)),
     "an attribute that is given twice": lambda: A.map(lambda x: Point(x, x=1, y=2).x),
+    "running sums along two axes": lambda: M.cumsum(axis=(0, 1)),
+    "vectors of two lengths": lambda: np.dot(A, nessie.array([1])),
+    "a logarithm to the base 1": lambda: F.map(lambda x: math.log(x, 1)).evaluate(),
+    "a logarithm to the base 0": lambda: F.map(lambda x: math.log(x, 0)).evaluate(),
+    "one value beyond its dtype": lambda: A.reduce(lambda x, y: x * 100 + y).astype(np.int8).evaluate(),
+    "places where a name says so": lambda: section_of_places(A, True),
     "a list of two kinds": lambda: A.map(lambda x: sorted([x, (x, x)])),
 }
 np_table = np.array([5, 6])

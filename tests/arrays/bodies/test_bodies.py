@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.arrays.bodies import source
 
 NUMBERS = [1, 2, 3, 5]
 ROWS = [[1, 2, 5, 6], [1, 2], [4]]
@@ -84,6 +85,16 @@ def the_rounds_are_constant(x):
     for i in range(5):
         last = i + x
     return last
+
+
+def annotations(x):
+    y: int
+    if x > 2:
+        y = x
+    else:
+        y: int = 5
+    z: float = y / 2
+    return z
 
 
 def a_target_within_a_branch(x):
@@ -307,7 +318,7 @@ OF_NUMBERS = [the_target_had_a_value, the_target_is_new, a_target_that_changes, 
               an_inner_target_of_another_round, set_by_while, the_rounds_are_constant, a_target_within_a_branch,
               wider_at_each_round, a_local_name_of_outside, no_parameters, a_pair_of_a_recursion, a_recursion_in_a_loop,
               a_recursion_first, even, of_and_and_or, found_or_not, else_sets_names, else_without_a_break,
-              else_of_while, is_prime, a_return_in_an_else, else_of_a_tuple, ints_beside_floats]
+              else_of_while, is_prime, a_return_in_an_else, else_of_a_tuple, ints_beside_floats, annotations]
 OF_ROWS = [an_element, comprehensions_in_both_branches, a_captured_name_in_a_comprehension]
 
 
@@ -498,9 +509,14 @@ def test_a_file_that_has_changed_is_not_compiled(tmp_path: Path) -> None:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    file.write_text("def f(x):\n    return x + 2\n")
+    assert nessie.array([1]).map(module.f).tolist() == [2]
+    old = module.f
+    file.write_text("def f(x):\n    y = 20\n    return x + y\n")
+    spec.loader.exec_module(module)
+    assert nessie.array([1]).map(module.f).tolist() == [21]             # it has been loaded again
+    source.written_code.cache_clear()
     with pytest.raises(nessie.NessieError, match="the file has changed since it was loaded"):
-        nessie.array([1]).map(module.f)
+        nessie.array([1]).map(old)
 
 
 # Lambdas --------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ def test_remainders_in_bodies_are_pythons() -> None:
 
 OF_MATH = {
     "exp": lambda x: math.exp(x), "log": lambda x: math.log(x), "log2": lambda x: math.log2(x),
+    "log by 3": lambda x: math.log(x, 3), "log by any base": lambda x: math.log(7.5, x),
     "log10": lambda x: math.log10(x), "asin": lambda x: math.asin(x), "acos": lambda x: math.acos(x),
     "cosh": lambda x: math.cosh(x), "sqrt": lambda x: math.sqrt(x), "floor": lambda x: math.floor(x),
     "ceil": lambda x: math.ceil(x), "trunc": lambda x: math.trunc(x), "round": lambda x: round(x),

@@ -146,6 +146,7 @@ def test_products(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
         same(nessie.array(x) @ nessie.array(y), x @ y)
         same(nessie.array(x) @ y, x @ y)
         same(x @ nessie.array(y), x @ y)
+        same(np.dot(nessie.array(x), y), np.dot(x, y))
 
 
 def test_places_of_extremes() -> None:

@@ -92,8 +92,8 @@ class Calls(Arithmetic):
         """A function of numbers of Python, its math module, or NumPy."""
         span = self.span(node)
         if function is math.log and len(given) == 2:
-            x, base = [self.convert(one, FLOAT, node) for one in given]
-            return Made(call("log", x, base, span=span), FLOAT)
+            x, base = [self.builtin(node, function, [one]) for one in given]
+            return self.arithmetic(node, ast.Div(), x, base)
         if row := known.row_of(function, [one.kind for one in given]):
             return self.of_table(node, function, row, given)
         match function, given:
