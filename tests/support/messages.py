@@ -151,7 +151,7 @@ NO_EXAMPLES = {
         *[f"bodies/expressions/{one}" for one in ("arithmetic", "calls", "expressions", "iterations", "names",
                                                   "sequences", "truth")],
         *[f"sections/{one}" for one in ("axes", "calls", "grids", "methods", "shapes", "unions")],
-        *[f"shapes/{one}" for one in ("axes", "joining", "products", "reshaping")])), ARRAYS),
+        *[f"shapes/{one}" for one in ("axes", "joining", "parts", "products", "reshaping")])), ARRAYS),
     "\0 is no command here": "other users of sessions than the prompt and files see it",
     **dict.fromkeys(("nessie/session/profile.py", "nessie/session/variables.py", "nessie/session/with_values.py"),
                     COUNTING),

@@ -124,3 +124,8 @@ def test_mistakes_are_told_where_they_stand(case: str) -> None:
         work()
     span, _ = failed.value.places[0]
     assert span.source.text[span.start:span.end] == text
+
+
+def test_a_part_of_each_row_has_no_step() -> None:
+    with pytest.raises(NessieError, match="a part of each row has no step"):
+        nessie.nest([[1, 2], [3]])[:, ::2]
