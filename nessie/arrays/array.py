@@ -162,7 +162,7 @@ class Array:
     def to_pandas(self) -> Any:
         """pandas' Series of its elements, or the DataFrame of tuples or of a matrix."""
         with at_call():
-            return tables.to_pandas(self._fetched())
+            return tables.to_pandas(self._fetched() if self.ndim else [self.item()])
 
     def to_arrow(self) -> Any:
         """Arrow's array over the same memory, as far as Arrow has the same layout: truth values are copied."""
@@ -314,6 +314,18 @@ class Array:
             node = one_dimension("unique", self._nessie_node)
             return Array(nodes.Node((None,), node.kind, nodes.Changed(node, "unique")))
 
+    def argsort(self) -> Array:
+        """The places of the elements in ascending order; of equal ones, in theirs."""
+        with at_call():
+            placed: Array = composed.argsort(self)
+            return placed
+
+    def group_by(self, keys: Any, minlength: int = 0) -> Array:
+        """Rows, one for each key from 0 to the greatest: the elements at whose place the key is, in order. There are
+        `minlength` rows at least."""
+        with at_call():
+            return composed.by_keys("group_by", keys, self, minlength)
+
     def flatten(self) -> Array:
         """All elements in one dimension; of rows, all their elements."""
         node = recorded.flattened(self._nessie_node)
@@ -428,6 +440,10 @@ class Array:
         with at_call():
             return reshaping.reshaped(self, shape)
 
+    def ravel(self) -> Array:
+        """All elements in one dimension."""
+        return self.reshape(-1)
+
     def squeeze(self, axis: Axis = None) -> Array:
         """The array without these axes, which have length 1; without all such axes, if none is given."""
         with at_call():
@@ -448,6 +464,11 @@ class Array:
         return self.transpose()
 
     # Matrices -----------------------------------------------------------------------------------
+
+    def dot(self, other: Any) -> Any:
+        """The product of vectors and matrices; with a number, of each element."""
+        with at_call():
+            return composed.dot(self, other)
 
     def __matmul__(self, other: Any) -> Array:
         with at_call():
@@ -532,4 +553,7 @@ def evaluate(*arrays: Array, target: str | None = None, float: Width = 64) -> tu
 
 protocols.add_operators(Array)
 
+from nessie.arrays import composed  # noqa: E402      what follows makes arrays
 from nessie.arrays.shapes import axes, parts, products, reshaping  # noqa: E402      they make arrays
+
+protocols.FUNCTIONS |= composed.FUNCTIONS

@@ -39,6 +39,7 @@ HINTS = {
     "Logarithm of a negative number.": "np.log(x) is nan there",
     "This float is no int of 64 bits.": "min(max(x, -9e18), 9e18) is within them",
     "Shift count out of range, it must be in 0..63.": "x << min(n, 63)",
+    "A key is negative.": "keys are places, from 0 on: a - a.min() begins with 0",
     "A reduction of no elements needs an identity.": "reduce(f, identity) gives the identity then",
     **{f"There is no {what} of no elements.": NONE_GIVEN for what in dict.fromkeys(OF_SOME.values())}}
 OF_MATH, NUMPYS = "Math domain or range error in ", "NumPy's functions give nan or inf there"

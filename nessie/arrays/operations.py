@@ -22,6 +22,8 @@ from nessie.arrays.bodies.trees import (
     let,
     name,
     number,
+    pattern,
+    zero,
 )
 from nessie.arrays.bodies.trees import together as tuple_of
 from nessie.base.records import dataclass
@@ -373,6 +375,28 @@ def ordered(key: Body | None, held: Held, fresh: Fresh) -> syntax.Exp:
 
 def distinct(held: Held) -> syntax.Exp:
     return call("remove_duplicates", name(held.name))
+
+
+def by_keys(held: Held, gives: Kind, least: syntax.Exp, fresh: Fresh) -> syntax.Exp:
+    """Return what is made of pairs of a key and a value, for each key from 0 on: rows of values, or their sums."""
+    key, value, keys, size = fresh("key"), fresh("value"), fresh("keys"), fresh("size")
+    assert isinstance(held.kind, Items)
+    pairs = name(held.name)
+
+    def of_pairs(exp: syntax.Exp) -> syntax.Exp:
+        return syntax.Each(exp, (syntax.Generator(pattern([key, value]), pairs),), None)
+    none = binary("==", syntax.Unary("#", name(keys)), number(0))
+    greatest = syntax.If(none, number(-1), call("max_val", name(keys)))
+    wanted = call("max", least, binary("+", greatest, number(1)))
+    positive = call("all", syntax.Each(binary(">=", name(key), number(0)),
+                                       (syntax.Generator(syntax.NamePattern(key), name(keys)),), None))
+    checked = call("_check", positive, syntax.String("A key is negative."), wanted)
+    if isinstance(gives, Rows):
+        exp = call("buckets", name(size), pairs)
+    else:
+        added = become(Made(name(value), held.kind.items[1]), gives, fresh)
+        exp = call("write_add", call("dist", zero(gives), name(size)), of_pairs(tuple_of([name(key), added])))
+    return let([keys], of_pairs(name(key)), let([size], checked, exp))
 
 
 def flattened(held: Held) -> syntax.Exp:

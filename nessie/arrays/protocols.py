@@ -148,14 +148,14 @@ def array_equal(a: Any, b: Any) -> bool:
     return bool(elementwise("equal", (one, other)).all())
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
-    return of_body("isclose", lambda x, y, most, least: x == y or (
-        abs(x - y) <= least + most * abs(y) and abs(y) < math.inf), a, b, rtol, atol)
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    return of_body("isclose", lambda x, y, most, least, nan: x == y or (nan and x != x and y != y) or (
+        abs(x - y) <= least + most * abs(y) and abs(y) < math.inf), a, b, rtol, atol, equal_nan)
 
 
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Are all elements close? This computes."""
-    return bool(isclose(a, b, rtol, atol).all())
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 def product(a: Any, b: Any) -> Any:
@@ -184,11 +184,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{function: whole(row.name) for row in REDUCTIONS.values() for function in row.functions
        if type(function).__module__ != "builtins" or getattr(function, "__module__", "") == "numpy"},
     np.amin: whole("min"), np.amax: whole("max"), np.cumsum: lambda a, axis=None: a.cumsum(axis),
-    np.sort: lambda a: a.sort(), np.ravel: lambda a: a.reshape(-1),
+    np.ravel: lambda a: a.reshape(-1),
     np.where: where, np.clip: clip, np.round: rounded, np.around: rounded,
     np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a: a.size,
     np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
-    np.count_nonzero: lambda a: of_body("count_nonzero", lambda x: 1 if x else 0, a).sum(),
+    np.count_nonzero: lambda a, axis=None: of_body("count_nonzero", lambda x: 1 if x else 0, a).sum(axis=axis),
     np.concatenate: joining("concatenated"), np.stack: joining("stacked"),
     np.reshape: lambda a, shape: a.reshape(shape), np.squeeze: shaping("squeezed"),
     np.expand_dims: shaping("expanded"), np.moveaxis: shaping("moved"), np.swapaxes: shaping("exchanged"),
@@ -208,7 +208,8 @@ def of_function(function: Any, arguments: Sequence[Any], named: dict[str, Any]) 
                 return found(*arguments, **named)
             except TypeError:               # arguments that it does not take
                 pass
-        raise NessieError(f"arrays have no np.{function.__name__} with these arguments",
+        module = "np" + (function.__module__ or "").removeprefix("numpy")
+        raise NessieError(f"arrays have no {module}.{function.__name__} with these arguments",
                           hint="a.to_numpy() is NumPy's array")
 
 

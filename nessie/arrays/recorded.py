@@ -141,7 +141,13 @@ def met(of: Sequence[nodes.Node]) -> Caller | None:
     return caller() if len(shapes) > 1 and any([None in shape for shape in shapes]) else None
 
 
+def some_dimensions(node: nodes.Node) -> nodes.Node:
+    """The array; of one value, that with one element."""
+    return node if node.shape else with_unit(node, 0)
+
+
 def named_reduction(node: nodes.Node, how: str) -> nodes.Node:
+    node = some_dimensions(node)
     while isinstance(node.kind, Rows):
         node = flattened(node)
     if not is_number(node.kind):
@@ -156,6 +162,7 @@ def named_reduction(node: nodes.Node, how: str) -> nodes.Node:
 
 
 def reduced(node: nodes.Node, function: Any, identity: Any) -> nodes.Node:
+    node = some_dimensions(node)
     how = reductions.of_operator(function, node.kind)
     if how and identity is None and is_number(node.kind):
         return named_reduction(node, how)
@@ -212,8 +219,8 @@ def ordered(node: nodes.Node, key: Any) -> nodes.Node:
 def flattened(node: nodes.Node) -> nodes.Node:
     if len(node.shape) == 1 and isinstance(node.kind, Rows):
         return nodes.Node((None,), node.kind.element, nodes.Changed(node, "flatten"))
-    if len(node.shape) == 1:
-        return node
+    if len(node.shape) <= 1:
+        return some_dimensions(node)
     total: int | None = 1
     for length in node.shape:
         total = None if length is None or total is None else total * length

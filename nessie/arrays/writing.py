@@ -127,6 +127,10 @@ class Writer:
         match operation.how, operation.body:
             case "flatten", _:
                 return operations.flattened(held)
+            case "bincount" | "group_by", _:
+                least = self.made(operation.identity)
+                assert least is not None
+                return operations.by_keys(held, node.kind, least.exp, self.fresh)
             case "unique", _:
                 return operations.distinct(held)
             case "sort", body:

@@ -146,7 +146,7 @@ NO_EXAMPLES = {
         "values/graphs", "held", "values/lists", "magics", "values/numpy_arrays", "options", "parameters", "program",
         "values/results", "values/sequences", "values/tables", "values/taking", "tuning", "views")), PYTHON),
     **dict.fromkeys((f"nessie/arrays/{name}.py" for name in (
-        "array", "checks", "devices", "operations", "others", "protocols", "recorded", "values",
+        "array", "checks", "composed", "devices", "operations", "others", "protocols", "recorded", "values",
         *[f"bodies/{one}" for one in ("functions", "loops", "outside", "source", "statements")],
         *[f"bodies/expressions/{one}" for one in ("arithmetic", "calls", "expressions", "iterations", "names",
                                                   "sequences", "truth")],

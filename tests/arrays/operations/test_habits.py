@@ -17,6 +17,8 @@ A = np.array([3, 1, 2])
 def test_one_value_is_a_number_where_python_asks_for_one() -> None:
     total = nessie.array([1.25, 2.5]).sum()
     assert f"{total:.1f}" == "3.8" and round(total) == 4 and round(total, 1) == 3.8
+    assert total.sum().item() == 3.75 and total.argmax().item() == 0 and np.allclose(total, 3.75)
+    assert total.ravel().tolist() == [3.75] and total.reduce(lambda x, y: x - y).item() == 3.75
     assert f"{total}" == str(total) and 2 in nessie.array(A) and 9 not in nessie.array(A)
     with pytest.raises(NessieError, match="an array of elements is no number"):
         format(nessie.array(A), ".1f")
@@ -101,6 +103,48 @@ def test_floats_become_ints_by_astype_as_numpys_do() -> None:
     assert found.tolist() == given.astype(int).tolist() and lengths.tolist() == [3, 0, 2]
 
 
+KEYS, WEIGHTS = np.array([3, 0, 3, 1, 6]), np.array([0.5, 1.0, 2.0, 0.25, -1.0])
+HOLED = np.array([[1.0, math.nan, 3.0], [math.nan] * 3])
+CUBE = np.array([[[3, 1], [2, 5]], [[0, 4], [4, -1]]])
+OF_NUMPY: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "bincount": lambda k, w, h, c: np.bincount(k, minlength=9), "weights": lambda k, w, h, c: np.bincount(k, w),
+    "weights of truth values": lambda k, w, h, c: np.bincount(k, w > 0.5),
+    "histogram": lambda k, w, h, c: np.histogram(w, 4), "range": lambda k, w, h, c: np.histogram(w, 3, (-0.5, 1.0)),
+    "edges": lambda k, w, h, c: np.histogram(k, [0, 1, 5, 6], weights=w),
+    "one value": lambda k, w, h, c: np.histogram(k * 0),
+    "argsort": lambda k, w, h, c: np.argsort(w), "sort along an axis": lambda k, w, h, c: np.sort(c, axis=1),
+    "sort rows": lambda k, w, h, c: np.sort(h), "unique": lambda k, w, h, c: np.unique(k),
+    "unique NaN": lambda k, w, h, c: np.unique(h), "diff": lambda k, w, h, c: np.diff(k),
+    "diff of rows": lambda k, w, h, c: np.diff(h), "dot": lambda k, w, h, c: np.dot(h.T, h),
+    "method dot": lambda k, w, h, c: w.dot(k), "outer": lambda k, w, h, c: np.outer(k, w),
+    "norm": lambda k, w, h, c: np.linalg.norm(c, axis=2), "average": lambda k, w, h, c: np.average(w, weights=k),
+    "cumprod": lambda k, w, h, c: np.cumprod(w), "nansum": lambda k, w, h, c: np.nansum(h, axis=1),
+    "nanmean": lambda k, w, h, c: np.nanmean(h), "nanmax": lambda k, w, h, c: np.nanmax(h),
+    "nanmin": lambda k, w, h, c: np.nanmin(k), "ptp": lambda k, w, h, c: np.ptp(c, axis=0),
+    "take": lambda k, w, h, c: np.take(w, k - 3), "vstack": lambda k, w, h, c: np.vstack([k, w]),
+    "hstack": lambda k, w, h, c: np.hstack([h, h]), "column_stack": lambda k, w, h, c: np.column_stack([k, w]),
+    "like": lambda k, w, h, c: np.full_like(c, 7), "searchsorted": lambda k, w, h, c: np.searchsorted(np.arange(4), k),
+    "digitize": lambda k, w, h, c: np.digitize(w, [0.25, 1.0]), "ravel": lambda k, w, h, c: c.ravel(),
+    "counted": lambda k, w, h, c: np.count_nonzero(c > 1, axis=1)}
+
+
+@pytest.mark.parametrize("case", OF_NUMPY)
+def test_functions_of_numpys(case: str) -> None:
+    given = KEYS, WEIGHTS, HOLED, CUBE
+    expected, found = [one if isinstance(one, tuple) else (one,) for one in (
+        OF_NUMPY[case](*given), OF_NUMPY[case](*map(nessie.array, given)))]
+    for want, have in zip(expected, found, strict=True):
+        assert np.asarray(have).dtype == want.dtype and np.allclose(have, want, equal_nan=True), (have, want)
+
+
+def test_elements_by_keys() -> None:
+    assert nessie.array(WEIGHTS).group_by(KEYS).map(sum).tolist() == np.bincount(KEYS, WEIGHTS).tolist()
+    rows = nessie.nest([[1], [2, 3], []]).group_by([1, 3, 1], 5)
+    assert rows.tolist() == [[], [[1], []], [], [[2, 3]], []]
+    nothing = nessie.array(KEYS[:0])
+    assert nothing.group_by(nothing).tolist() == [] and np.bincount(nothing, minlength=2).tolist() == [0, 0]
+
+
 FAILS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "narrower": (lambda: (nessie.array(A) - 3).astype(np.uint8).evaluate(), "nessie.array(A) - 3", "-2 is no uint8"),
     "in a function of C": (lambda: nessie.array([1.5, -4.0]).map(math.sqrt).evaluate(),
@@ -112,6 +156,12 @@ FAILS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "another mask": (lambda: nessie.nest(COUNTS)[nessie.nest([[True]] * 3)],
                      "nessie.nest(COUNTS)[nessie.nest([[True]] * 3)]", "at element 0: the lengths are 3 and 1"),
     "three indices": (lambda: nessie.nest(COUNTS)[:, 0, 0], "nessie.nest(COUNTS)[:, 0, 0]", "one index for rows"),
+    "a negative key": (lambda: nessie.array(A).group_by(nessie.array(A) - 2).evaluate(),
+                       "nessie.array(A).group_by(nessie.array(A) - 2).evaluate()", "A key is negative"),
+    "keys of floats": (lambda: np.bincount(nessie.array(WEIGHTS)), "np.bincount(nessie.array(WEIGHTS))",
+                       "ints as keys"),
+    "no place": (lambda: np.take(nessie.array(A), nessie.array([3])).item(),
+                 "np.take(nessie.array(A), nessie.array([3]))", "Index out of range"),
     "no such function": (lambda: nessie.array(A).map(lambda x: math.sqr(x)),                    # type: ignore[attr-defined]
                          "math.sqr", "is math.sqrt meant"),
     "a character": (lambda: nessie.array(A).map(lambda x: x == "a"), '"a"', r"ord\('a'\) is the number")}
