@@ -147,6 +147,7 @@ class told:                         # in lower case, like other context managers
         """The error at the places of now. Of what has no text, none is told; its label is part of the message."""
         places = [(self.moved(span), label) for span, label in error.places]
         if places and places[0][0] is None and (label := label_in_words(error.message, places[0][1])):
-            error.message = f"{WORDS.get(error.message, error.message).removesuffix('.')}: {label}."
+            told = WORDS.get(error.message, error.message)
+            error.message, error.hint = f"{told.removesuffix('.')}: {label}.", error.hint or HINTS.get(told, "")
         error.places = tuple([(span, label) for span, label in places if span is not None])
         return error

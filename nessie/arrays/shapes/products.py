@@ -10,13 +10,16 @@ from nessie.arrays.bodies.kinds import BOOL, is_number, shown
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.errors import caller
 from nessie.arrays.shapes.axes import grid, rows
-from nessie.arrays.shapes.reshaping import empty, known, transposed
+from nessie.arrays.shapes.reshaping import empty, known, reshaped, transposed
 from nessie.base.source import NessieError
 
 
 def product(x: Any, y: Any) -> arrays.Array:
     """Return the product of matrices and vectors, as NumPy's matmul has it."""
     a, b = arrays.asarray(x), arrays.asarray(y)
+    if a.ndim > 2 and 1 <= b.ndim <= 2 and None not in (*a.shape, *b.shape):
+        found: arrays.Array = reshaped(a, [(-1, a.shape[-1])]) @ b
+        return reshaped(found, [(*a.shape[:-1], *b.shape[1:])])
     if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
         raise NessieError(f"@ multiplies vectors and matrices, and these have {a.ndim} and {b.ndim} dimensions")
     for one in (a, b):

@@ -116,6 +116,8 @@ OF_NUMPY: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "sort rows": lambda k, w, h, c: np.sort(h), "unique": lambda k, w, h, c: np.unique(k),
     "unique NaN": lambda k, w, h, c: np.unique(h), "diff": lambda k, w, h, c: np.diff(k),
     "diff of rows": lambda k, w, h, c: np.diff(h), "dot": lambda k, w, h, c: np.dot(h.T, h),
+    "of three dimensions": lambda k, w, h, c: c @ [0.5, 2.0],
+    "of three and two": lambda k, w, h, c: c @ [[1, 0, 2], [3, 1, 1]],
     "method dot": lambda k, w, h, c: w.dot(k), "outer": lambda k, w, h, c: np.outer(k, w),
     "norm": lambda k, w, h, c: np.linalg.norm(c, axis=2), "average": lambda k, w, h, c: np.average(w, weights=k),
     "cumprod": lambda k, w, h, c: np.cumprod(w), "nansum": lambda k, w, h, c: np.nansum(h, axis=1),
@@ -143,6 +145,13 @@ def test_elements_by_keys() -> None:
     assert rows.tolist() == [[], [[1], []], [], [[2, 3]], []]
     nothing = nessie.array(KEYS[:0])
     assert nothing.group_by(nothing).tolist() == [] and np.bincount(nothing, minlength=2).tolist() == [0, 0]
+
+
+def test_what_has_no_text_fails_with_a_hint() -> None:
+    names = {"a": nessie.array(A)}
+    with pytest.raises(NessieError, match="Division by zero") as failed:
+        exec("(a // 0).evaluate()", names)
+    assert "if y != 0 else 0" in failed.value.hint
 
 
 FAILS: dict[str, tuple[Callable[[], Any], str, str]] = {
