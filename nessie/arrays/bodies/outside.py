@@ -38,8 +38,9 @@ FLOAT_HOLDS_IT = "float(n) and a.astype(float) hold them, rounded"
 class Seen:
     """A function, and what it sees outside. `outer` has the names that it uses, with their values as of now;
     `parameters` are those that are given, the rest has its defaults; `values` become parameters, each with the text
-    that names it: arrays to which somebody may write are copied. An operator between arrays has a `caller`
-    (nessie.arrays.errors), and its `place` is there instead of in its own text."""
+    that names it: arrays to which somebody may write are copied; `attributes` are those of outer values that become
+    none. An operator between arrays has a `caller` (nessie.arrays.errors), and its `place` is there instead of in its
+    own text."""
 
     def __init__(self, function: FunctionType, count: int | None = None, known: dict[Any, Seen] | None = None) -> None:
         known = {} if known is None else known
@@ -61,6 +62,7 @@ class Seen:
         self.outer |= {name: seen(of_numbers(value), known) for name, value in rest.items()}
         outside = [*paths(self), *[(name, self.outer[name]) for name in rest]]
         self.values = [(text, unchanging(value)) for text, value in outside if is_value(value)]
+        self.attributes = [(text, value) for text, value in outside if text not in self.outer and not is_value(value)]
 
     def span(self, node: ast.AST) -> Span:
         """Return the place of a part of the function."""
@@ -84,7 +86,7 @@ class Seen:
         numbers[self] = len(numbers)
         code = self.function.__code__               # one of another file may be equal
         return code, code.co_filename, len(self.parameters), tuple([
-            (name, key_of(value, numbers)) for name, value in (*self.outer.items(), *self.values)])
+            (name, key_of(value, numbers)) for name, value in (*self.outer.items(), *self.attributes, *self.values)])
 
     def functions(self) -> list[Seen]:
         """The function and all that it calls, in an order that functions of one key have."""
@@ -260,6 +262,11 @@ def is_value(value: Any) -> bool:
     return isinstance(value, VALUES) or is_lazy(value)
 
 
+def is_of_numbers(value: Any) -> bool:
+    """Is it a tuple of numbers, which a body has as constants?"""
+    return isinstance(value, tuple) and bool(value) and all([isinstance(one, bool | int | float) for one in value])
+
+
 def kind_of(value: Any) -> Kind:
     """Return the kind of a value from outside; raise NessieError if bodies have none for it."""
     match value:
@@ -283,7 +290,8 @@ KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 
 
 def key_of(value: Any, numbers: dict[Seen, int]) -> Hashable:
-    """Return what the compiled code depends on: the kind of what becomes a parameter, else the value itself."""
+    """Return what the compiled code depends on: the kind of what becomes a parameter; of an object the class, as its
+    attributes have keys of their own; else the value itself."""
     if isinstance(value, Seen):
         return value.key(numbers)
     if is_lazy(value):
@@ -293,7 +301,9 @@ def key_of(value: Any, numbers: dict[Seen, int]) -> Hashable:
         return value.dtype.kind, value.ndim, thin_axes(value.shape)
     if is_value(value):
         return type(value).__name__
-    return Same(value)
+    if is_of_numbers(value):
+        return tuple([(type(one).__name__, repr(one)) for one in value])
+    return Same(value if callable(value) or isinstance(value, ModuleType | tuple) else type(value))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,10 @@
 """Bodies give what their functions give in Python, called with each element."""
 from __future__ import annotations
 
+import gc
 import importlib.util
 import inspect
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.arrays import running
 from nessie.arrays.bodies import source
 
 NUMBERS = [1, 2, 3, 5]
@@ -551,6 +554,30 @@ def test_functions_of_one_text_that_are_two_functions() -> None:
     for body in (joined(two, two), joined(two, three), joined(three, two), joined(two, joined(three, two)),
                  joined(two, joined(two, two)), joined(joined(two, three), three)):
         assert v.map(body).to_numpy().tolist() == [body(1), body(2)]
+
+
+class Scale:
+    def __init__(self, factor: int) -> None:
+        self.factor, self.pair = factor, (factor, factor + 1)
+
+    def of(self, a: Any) -> Any:
+        return a.map(lambda x: x * self.factor).tolist()
+
+    def of_pair(self, a: Any) -> Any:
+        return a.map(lambda x: x * self.pair[1]).tolist()
+
+
+def test_attributes_of_objects_are_those_at_the_call() -> None:
+    """Another object of the class compiles nothing anew, another tuple of constants does; no object is kept."""
+    a, first = nessie.array([1, 2]), Scale(3)
+    assert first.of(a) == [3, 6] and first.of_pair(a) == [4, 8]
+    before, gone = running.COUNTS.compiled, weakref.ref(first)
+    assert Scale(5).of(a) == [5, 10] and Scale(3).of_pair(a) == [4, 8] and running.COUNTS.compiled == before
+    first.pair = 7, 8
+    assert first.of_pair(a) == [8, 16]
+    del first
+    gc.collect()
+    assert gone() is None
 
 
 FIVE = 5

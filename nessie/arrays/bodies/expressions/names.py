@@ -72,7 +72,7 @@ class Names(Translator):
         if isinstance(value, Seen) or callable(value):
             self.refuse(node, f"{text} is a function: a body calls it, and does nothing else with it",
                         hint=f"{text}(...)")
-        if isinstance(value, tuple) and value and all([isinstance(v, bool | int | float) for v in value]):
+        if outside.is_of_numbers(value):
             return self.items([self.constant(node, v) for v in value])
         self.refuse(node, f"{text} is {outside.describe(value)}, which a body cannot use",
                     hint="numbers, truth values, tuples of numbers and arrays are taken from outside")
