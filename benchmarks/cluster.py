@@ -5,7 +5,9 @@
 
 The device is the one that runs on Dask; its tasks are done in this process, on chunks of a few elements, so that there
 are as many as many machines have (CHUNKS for each task). So tasks, waits and bytes are counted, not estimated. The
-seconds of the scheduler are these numbers by PER_TASK and PER_WAIT, which two local workers measure.
+seconds of the scheduler are these numbers by PER_TASK and PER_WAIT, which two local workers measure. Where elements go
+from any task to any other, tasks grow with the square of the workers: they are counted for few (FEW) workers, from
+which those of many follow.
 """
 from __future__ import annotations
 
@@ -22,6 +24,7 @@ from nessie.cudagen.cluster.engine import InProcess
 from nessie.running.targets import Target
 
 WIDTH, CHUNKS = 8, 4            # elements of a chunk, chunks of a task
+SHUFFLES, FEW = ("gather", "scatter", "sort_"), (10, 20, 40)
 PER_TASK, PER_WAIT = 0.0025, 0.015      # seconds
 TEXT = """
 function map_(xs) = {2.0 * x + 1.0 : x in xs};
@@ -75,12 +78,21 @@ def device_tasks(machines: int) -> int:
     return EACH * machines
 
 
+def tasks_of(name: str, machines: int) -> tuple[int, Any]:
+    """How many tasks a call is, and what the device has told, perhaps of fewer workers."""
+    told = counted(name, machines if name not in SHUFFLES else min(machines, FEW[-1]))
+    if name not in SHUFFLES or machines <= FEW[-1]:
+        return told.tasks.total(), told
+    numbers = [counted(name, few).tasks.total() for few in FEW]
+    return round(np.polyval(np.polyfit(FEW, numbers, 2), machines)), told
+
+
 def simulate(machines: int) -> None:
     print(f"{machines} workers, {device_tasks(machines)} tasks a phase, {CHUNKS} chunks a task")
     print(f"{'':12} {'tasks':>7} {'waits':>6} {'bytes a chunk':>14} {'scheduler':>10}   elsewhere than in parts")
     for name in names():
-        told = counted(name, machines)
-        tasks, chunks = told.tasks.total(), CHUNKS * device_tasks(machines)
+        tasks, told = tasks_of(name, machines)
+        chunks = CHUNKS * device_tasks(machines if name not in SHUFFLES else min(machines, FEW[-1]))
         apart = [f"{kernel} on one worker" for kernel, _ in told.on_one] + [
             f"{size // chunks} bytes a chunk to all" for size in told.broad.values()]
         results = WIDTH * 8                             # of a chunk, which the driver fetches in the end

@@ -41,6 +41,7 @@ class OnDask:
             raise NessieError(f"the cluster at {address(client)} has no workers",
                               hint=f"start one: dask worker {address(client)}")
         refuse(described)
+        self.known = {*described}
         near = {found["host"] for found in described.values()} == {socket.gethostname()}
         self.shares = FILES if near else ""
         self.memory = memory_of_tasks(client)
@@ -78,7 +79,12 @@ class OnDask:
         self.client.run(tasks.interrupt, False)
 
     def workers(self) -> int:
-        return max(1, sum(map(int, self.client.nthreads().values())))
+        """Those that have joined are refused like the first ones."""
+        threads = self.client.nthreads()
+        if new := sorted({*threads} - self.known):
+            refuse(self.client.run(described_here, version(), workers=new))
+            self.known |= {*new}
+        return max(1, sum(map(int, threads.values())))
 
     @property
     def dashboard(self) -> str:

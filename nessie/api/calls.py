@@ -295,7 +295,7 @@ class Calls:
                      for part in to_names(value, layout)]
             return callers.flat_result(callers.call(names, memory))
         device = compiled.device()
-        self.session.job.activity.begin("running", lambda: device.stats.launches)
+        self.session.job.activity.begin("running", lambda: device.stats.launches, waits=lambda: device.progress)
         if name == "cpu":
             device.memory = self.memory         # what a call has freed, any other may use
         elif name in GPUS:

@@ -106,6 +106,26 @@ def test_any_number_of_workers_gives_the_same(workers: int, monkeypatch: pytest.
         engine.close()
 
 
+@pytest.mark.nightly
+def test_workers_with_little_memory_do_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """576 MB by two workers of 300 MB, none of whom dies: slabs are small, and spilled."""
+    from distributed import Client, LocalCluster
+    n = 72_000_000
+    file = np.lib.format.open_memmap(tmp_path / "xs.npy", "w+", np.float64, (n,))
+    for first in range(0, n, N):
+        file[first:first + N] = XS[:n - first]
+    file.flush()
+    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="300MB", host="127.0.0.1",
+                      dashboard_address="127.0.0.1:0", local_directory=str(tmp_path)
+                      ) as cluster, Client(cluster) as client:
+        before = client.run(os.getpid)
+        given = np.load(tmp_path / "xs.npy", mmap_mode="r")
+        found = nessie.compile(TEXT, target="dask", cluster=client).norm2(given)
+        assert client.run(os.getpid) == before
+        for part, expected in zip(found, nessie.compile(TEXT).norm2(given), strict=True):
+            assert all(np.array_equal(part[first:first + N], expected[first:first + N]) for first in range(0, n, N))
+
+
 def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Do this once, after the first task is submitted whose name begins so; the names of the tasks that did it."""
     submit, done = engine.submit, list[str]()
@@ -240,6 +260,20 @@ def test_workers_that_are_not_alike_are_refused(what: str, there: Any, message: 
     refuse({"w1": described})
     with pytest.raises(NessieError, match=message):
         refuse({"w0": described, "w1": {**described, what: there}})
+
+
+def test_workers_that_join_later_are_refused_too(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, threads = engine.client.run, engine.client.nthreads()
+
+    def described(function: Any, *arguments: Any, workers: Any = None, **named: Any) -> Any:
+        if workers == ["w9"]:
+            return {"w9": {**described_here(version()), "numpy": "1.9"}}
+        return run(function, *arguments, workers=workers, **named)
+
+    monkeypatch.setattr(engine.client, "run", described)
+    monkeypatch.setattr(engine.client, "nthreads", lambda: {**threads, "w9": 1})
+    with pytest.raises(NessieError, match=r"the worker at w9 has another NumPy: 1\.9, and this is"):
+        engine.workers()
 
 
 def test_without_dask_it_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
