@@ -9,9 +9,11 @@ refused, when the driver connects, each with what it lacks.
 """
 from __future__ import annotations
 
+import asyncio
 import logging
 import platform
 import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -103,13 +105,34 @@ def connected(cluster: Any) -> OnDask:
         return OnDask(cluster)
     if not isinstance(cluster, str):
         raise NessieError(f"a cluster is an address, such as tcp://host:8786, or a client of Dask, not {cluster!r}")
-    try:
-        client = client_class(cluster, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise NessieError(f"no cluster answers at {cluster}: {said[:120]}",
-                          hint="a scheduler tells its address when it starts: dask scheduler") from None
+    if why := silence(cluster):
+        raise NessieError(f"no cluster answers at {cluster}: {why[:120]}",
+                          hint="a scheduler tells its address when it starts: dask scheduler")
+    client = client_class(cluster, timeout=PATIENCE, set_as_default=False)
     return OnDask(client, Nothing())
+
+
+def silence(address: str) -> str:
+    """Why no scheduler answers there; "" if one does. A client that has failed waits once more when it goes, and for
+    ever for a server of something else: so the address is tried without one, in a thread that nobody needs to end."""
+    said = [f"what is there is no scheduler, or takes longer than {PATIENCE:g} s"]
+
+    async def asked() -> None:
+        secrets = of_distributed("Security")().get_connection_args("client")
+        comm = await of_distributed("comm").connect(address, timeout=PATIENCE, **secrets)
+        said[:] = [""]
+        await comm.close()
+
+    def ask() -> None:
+        try:
+            asyncio.run(asked())
+        except (OSError, ValueError, TimeoutError, TypeError, RuntimeError) as error:
+            said[:] = [(str(error).splitlines() or [type(error).__name__])[0]]
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(PATIENCE + LOOK)
+    return said[0]
 
 
 class Nothing:

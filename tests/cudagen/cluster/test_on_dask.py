@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -245,6 +246,17 @@ def test_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(on_dask, "PATIENCE", 0.5)
     with pytest.raises(NessieError, match=r"no cluster answers at tcp://127\.0\.0\.1:9: .*\nhint: a scheduler tells"):
         connected("tcp://127.0.0.1:9")
+    with pytest.raises(NessieError, match=r"no cluster answers at localhost: missing port"):
+        connected("localhost")
+
+
+def test_a_server_of_something_else_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client of Dask's would wait for it for ever."""
+    monkeypatch.setattr(on_dask, "PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(NessieError, match=rf"no cluster answers at tcp://127\.0\.0\.1:{port}: "):
+            connected(f"tcp://127.0.0.1:{port}")
     with pytest.raises(NessieError, match="a cluster is an address, such as tcp://host:8786, or a client of Dask, not"):
         nessie.compile(TEXT, target="dask", cluster=7).dotp(XS, YS)
 
