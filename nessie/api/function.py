@@ -66,10 +66,10 @@ class Function:
     def map_partitions(self, files: Any, *, column: str | None = None, cluster: Any = None, workers: int | None = None,
                        out: Any = None) -> Any:
         """The results of the function on parts of files that are independent of each other, as an iterator: row groups
-        of Parquet files, of one column; some MB of rows of .npy files; .npz files of offsets and content. `files`: a
-        path, a folder, a pattern such as "rows/*.parquet", or several. Parts come one after another, in bounded memory,
-        or on a `cluster`, or by `workers` on this machine. `out`: a new folder, for a Parquet file of each part; then
-        the result is a list of these."""
+        of Parquet files, as tuples of their columns, or of one `column`; some MB of rows of .npy files; .npz files of
+        offsets and content. `files`: a path, a folder, a pattern such as "rows/*.parquet", or several. Parts come one
+        after another, in bounded memory, or on a `cluster`, or by `workers` on this machine. `out`: a new folder, for
+        a Parquet file of each part; then the result is a list of these."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api.partitions import map_partitions

@@ -1,7 +1,7 @@
 """A function on parts of files that are independent of each other: one after another here, in bounded memory, or by the
 workers of a cluster, each of which reads and writes its own.
 
-    .parquet    a part is a row group, of one column
+    .parquet    a part is a row group, of one column; of several, rows are tuples
     .npy        so many rows that they have some MB
     .npz        a file: offsets and content, as rows
 
@@ -91,7 +91,17 @@ def paths_of(files: Any) -> list[str]:
         if not found:
             raise NessieError(f"there are no files {text}")
         return found
-    return [path for one in files for path in paths_of(one)]
+    return [path for one in named(files) for path in paths_of(one)]
+
+
+def named(files: Any) -> list[Any]:
+    """What is said to be files, one by one."""
+    found = list(files) if isinstance(files, Iterable) else [files]
+    for one in found:
+        if not isinstance(one, str | bytes | os.PathLike):
+            raise NessieError(f"map_partitions takes files: a path, a folder, a pattern, or several, not {one!r:.60}",
+                              hint="a value is what the function itself takes: f(rows)")
+    return found
 
 
 def parts_of(path: str) -> list[Part]:
@@ -101,8 +111,12 @@ def parts_of(path: str) -> list[Part]:
     if not os.path.isfile(path):
         raise NessieError(f"cannot open {path}: No such file or directory")
     if ending == ".parquet":
-        with parquet().ParquetFile(path) as file:
-            return [Part(path, group) for group in range(file.num_row_groups)]
+        from pyarrow import ArrowException
+        try:
+            with parquet().ParquetFile(path) as file:
+                return [Part(path, group) for group in range(file.num_row_groups)]
+        except ArrowException:
+            raise NessieError(f"{path}: no file of Parquet, or a damaged one") from None
     if ending == ".npz":
         return [Part(path)]
     array = np.load(path, mmap_mode="r")
@@ -124,7 +138,7 @@ def value_of(part: Part, column: str | None) -> Any:
         with parquet().ParquetFile(part.path) as file:
             names = file.schema_arrow.names
             if column is None and len(names) > 1:
-                raise NessieError(f"{part.path} has the columns {', '.join(names)}: one is read, column= says which")
+                return file.read_row_group(part.group, use_threads=False)
             if column is not None and column not in names:
                 raise NessieError(f"{part.path} has no column {column}; it has {', '.join(names)}")
             read = file.read_row_group(part.group, columns=[column or names[0]], use_threads=False)
@@ -133,7 +147,8 @@ def value_of(part: Part, column: str | None) -> Any:
         return np.array(np.load(part.path, mmap_mode="r")[part.first:part.last])
     with np.load(part.path) as archive:
         if not {"offsets", "content"} <= set(archive.files):
-            raise NessieError(f"{part.path}: rows are arrays named offsets and content")
+            raise NessieError(f"{part.path}: its rows are two arrays, offsets and content, and it has "
+                              f"{', '.join(archive.files)}")
         return Nested(archive["offsets"], archive["content"])
 
 
@@ -152,8 +167,10 @@ def empty_of(part: Part, column: str | None) -> Any:
     """A value of the same type without rows."""
     if part.group >= 0:
         with parquet().ParquetFile(part.path) as file:
-            named = column if column in file.schema_arrow.names else file.schema_arrow.names[0]
-            return file.schema_arrow.field(named).type
+            schema = file.schema_arrow
+            if column is None and len(schema.names) > 1:
+                return schema.empty_table()
+            return rows_of(schema.empty_table().column(column if column in schema.names else 0).combine_chunks())
     return None if part.last < 0 else np.load(part.path, mmap_mode="r")[:0]
 
 
@@ -161,10 +178,12 @@ def refuse_effects(program: Program, function: str, empty: Any) -> None:
     """NessieError if the function, at the parts' type, does more than compute."""
     if empty is None:
         return
-    if not isinstance(empty, np.ndarray):
-        import pyarrow
-        empty = rows_of(pyarrow.array([], empty))
-    effect = program._effect_of(function, (empty,))
+    try:
+        effect = program._effect_of(function, (empty,))
+    except NessieError as error:
+        names = getattr(empty, "column_names", None)
+        told = f"a row is a tuple of the columns {', '.join(names or ())}; from Python, column= reads one of them"
+        raise NessieError(error.message, *error.places, hint=error.hint or (told if names else "")) from None
     if effect:
         raise NessieError(f"{function} has effects ({effect}), and parts are computed anywhere, in any order",
                           hint="let it give what it wants to print")

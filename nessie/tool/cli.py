@@ -180,6 +180,9 @@ def stream(options: argparse.Namespace) -> int:
     from nessie.arguments.by_rows import refuse_unless_by_rows
     from nessie.running.targets import DASK, LOCAL_WORKERS
     from nessie.syntax.parse import parse, read_source
+    if options.target not in (None, "cpu", DASK):
+        raise UsageError(f"--stream computes on CPUs, here or on workers, not by the target {options.target}",
+                         hint="leave --target out, or take --target dask")
     if not options.entry or len(options.arguments) != 1 or not options.arguments[0].startswith("@"):
         raise UsageError("--stream calls a function on the rows of one file: -e ENTRY @rows.parquet")
     if not options.output or not options.output.endswith(".parquet"):

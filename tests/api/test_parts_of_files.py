@@ -22,6 +22,7 @@ TEXT = """
 function score(rows) = {sum({x * x : x in row | x > 0.0}) : row in rows};
 function positive(rows) = {{x in row | x > 0.0} : row in rows};
 function total(rows) = sum({sum(row) : row in rows});
+function labelled(rows) = {(n, sum(row)) : (row, n) in rows};
 function doubled(xs) = {2.0 * x : x in xs};
 function told(rows) = let a = print_string("here") in {sum(row) * 1.0 : row in rows};
 function bad(rows) = {row[3] * 1.0 : row in rows};
@@ -73,6 +74,16 @@ def test_results_go_to_a_folder_of_tables(rows: Any, program: nessie.Program) ->
         program.positive.map_partitions(folder / "one.parquet", out=folder / "out.parquet")
 
 
+def test_rows_of_several_columns_are_tuples(rows: Any, program: nessie.Program) -> None:
+    folder, _ = rows
+    found = list(program.labelled.map_partitions(folder / "rows.parquet"))
+    assert [len(part) for part in found] == [ROWS] * GROUPS
+    assert [row for part in found for row in part.tolist()] == program.labelled(
+        parquet.read_table(folder / "rows.parquet")).tolist()
+    paths = program.labelled.map_partitions(folder / "rows.parquet", out=folder / "labelled")
+    assert parquet.read_table(paths[0]).num_rows == ROWS
+
+
 def test_vectors_and_archives(tmp_path: Path, program: nessie.Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "BYTES", 800)
     xs = np.arange(1000.0)
@@ -106,8 +117,13 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     one = folder / "one.parquet"
     refused("told has effects (print_string), and parts are computed anywhere, in any order",
             lambda: program.told.map_partitions(one))
-    refused("has the columns r, n: one is read, column= says which",
+    refused("hint: a row is a tuple of the columns r, n; from Python, column= reads one of them",
             lambda: list(program.score.map_partitions(folder / "rows.parquet")))
+    refused("map_partitions takes files: a path, a folder, a pattern, or several, not [1.0]",
+            lambda: program.score.map_partitions([[1.0], [2.0]]))
+    (folder / "none.parquet").write_bytes(b"")
+    refused("none.parquet: no file of Parquet, or a damaged one",
+            lambda: program.score.map_partitions(folder / "none.parquet"))
     refused("has no column x; it has r, n",
             lambda: list(program.score.map_partitions(folder / "rows.parquet", column="x")))
     refused("parts are read of files .parquet, .npy, .npz", lambda: program.score.map_partitions("rows.csv"))
@@ -118,7 +134,7 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     told = refused("row group 0 of", lambda: list(program.bad.map_partitions(one)))
     assert "row[3]" in told
     np.savez(tmp_path / "a.npz", a=np.arange(3))
-    refused("rows are arrays named offsets and content",
+    refused("its rows are two arrays, offsets and content, and it has a",
             lambda: list(program.total.map_partitions(tmp_path / "a.npz")))
 
 
@@ -152,6 +168,9 @@ def test_the_tool_streams(rows: Any, program: nessie.Program) -> None:
     assert (found.returncode, found.stderr) == (0, f"{GROUPS} parts in {folder / 'out.parquet'}\n")
     found = parquet.read_table(folder / "out.parquet").column(0).to_numpy()
     assert found.tobytes() == scores(program, column)
+    found = run(folder / "p.nesl", *given, "-o", folder / "c.parquet", "--target", "cuda")
+    assert (found.returncode, found.stderr.splitlines()[0]) == (
+        2, "error: --stream computes on CPUs, here or on workers, not by the target cuda")
     found = run(folder / "p.nesl", "-e", "total", f"@{folder / 'one.parquet'}", "--stream", "-o", folder / "t.parquet")
     assert found.returncode == 1
     assert "total cannot be called on some rows after the others" in found.stderr
