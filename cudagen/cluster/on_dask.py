@@ -38,7 +38,7 @@ class OnDask:
         self.client, self.own = client, own
         self.numbers = count()
         self.run_of = f"{id(self):x}"
-        described = client.run(described_here, version())
+        described = asked(client)
         if not described:
             raise NessieError(f"the cluster at {address(client)} has no workers",
                               hint=f"start one: dask worker {address(client)}")
@@ -117,7 +117,7 @@ def silence(address: str) -> str:
     ever for a server of something else: so the address is tried without one, in a thread that nobody needs to end."""
     said = [f"what is there is no scheduler, or takes longer than {PATIENCE:g} s"]
 
-    async def asked() -> None:
+    async def connects() -> None:
         secrets = of_distributed("Security")().get_connection_args("client")
         comm = await of_distributed("comm").connect(address, timeout=PATIENCE, **secrets)
         said[:] = [""]
@@ -125,7 +125,7 @@ def silence(address: str) -> str:
 
     def ask() -> None:
         try:
-            asyncio.run(asked())
+            asyncio.run(connects())
         except (OSError, ValueError, TimeoutError, TypeError, RuntimeError) as error:
             said[:] = [(str(error).splitlines() or [type(error).__name__])[0]]
 
@@ -187,6 +187,18 @@ def described_here(driver: str) -> dict[str, Any]:
     """What a worker has; a driver of this version asks."""
     return {"host": socket.gethostname(), "nessie": version(), "python": platform.python_version(),
             "numpy": np.__version__, "system": f"{platform.system()} {platform.machine()}", "features": features()}
+
+
+def asked(client: Any) -> dict[str, dict[str, Any]]:
+    """What each worker has. NessieError if they, or the scheduler, which reads tasks too, cannot import this Nessie."""
+    found: dict[str, dict[str, Any]] = {}
+    for what, ask in (("scheduler", client.run_on_scheduler), ("workers", client.run)):
+        try:
+            found = ask(described_here, version())
+        except (ImportError, AttributeError) as error:
+            raise NessieError(f"no Nessie, or another one, where the {what} of the cluster runs: {error}",
+                              hint="install the same Nessie there, and start it again") from None
+    return found
 
 
 def refuse(described: Mapping[str, Mapping[str, Any]]) -> None:

@@ -18,7 +18,7 @@ import nessie
 from nessie.base.source import NessieError, Unsupported
 from nessie.cudagen.cluster import device, on_dask
 from nessie.cudagen.cluster.engine import InProcess
-from nessie.cudagen.cluster.on_dask import OnDask, connected, described_here, refuse, started, version
+from nessie.cudagen.cluster.on_dask import OnDask, asked, connected, described_here, refuse, started, version
 from nessie.cudagen.cluster.tasks import InFile
 from nessie.running.targets import Target
 
@@ -248,6 +248,19 @@ def test_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None
         connected("tcp://127.0.0.1:9")
     with pytest.raises(NessieError, match=r"no cluster answers at localhost: missing port"):
         connected("localhost")
+
+
+@pytest.mark.parametrize("lacking", ["scheduler", "workers"])
+def test_a_scheduler_and_workers_have_nessie(lacking: str) -> None:
+    class Client:
+        def run_on_scheduler(self, *_: Any) -> dict[str, Any]:
+            return self.run() if lacking == "scheduler" else {}
+
+        def run(self, *_: Any) -> dict[str, Any]:
+            raise ModuleNotFoundError("No module named 'nessie'")
+
+    with pytest.raises(NessieError, match=f"no Nessie, or another one, where the {lacking} of the cluster "):
+        asked(Client())
 
 
 def test_a_server_of_something_else_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
