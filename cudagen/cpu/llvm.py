@@ -29,6 +29,7 @@ from nessie.cudagen.cpu.rewrites.decided import until_decided
 from nessie.cudagen.cpu.rewrites.eights import few_in_eights, in_eights
 from nessie.cudagen.cpu.rewrites.folds import in_lanes
 from nessie.cudagen.cpu.rewrites.held import is_failure
+from nessie.cudagen.cpu.rewrites.pairs import in_pairs
 from nessie.cudagen.cpu.rewrites.ranges import in_ranges
 from nessie.cudagen.cpu.rewrites.rows_ahead import with_rows_ahead
 from nessie.cudagen.cpu.rewrites.rows_of_loops import by_rows
@@ -119,7 +120,7 @@ def needs_wide_registers(function: Function) -> bool:
 def rewritten(function: Function, functions: dict[str, Function]) -> tuple[Function, ...]:
     """The function as LLVM gets it, after what it calls beside the module's functions."""
     in_turn, strips = in_strips(function, functions)
-    together = in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn)))))
+    together = in_pairs(in_lanes(by_rows(in_ranges(in_cuts(with_rows_ahead(in_turn))))))
     if MASKS in features():
         together = in_eights(together)
     return (*strips, *editions(until_decided(together), in_turn))

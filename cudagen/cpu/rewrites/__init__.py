@@ -3,6 +3,7 @@
     strips          scalar functions that are loops, for eight elements at a time
     cuts            loops that read one array after another, a loop for each
     ranges          loops whose checks hold in a range
+    pairs           long loops, for two elements at a time
     rows_of_loops   loops that divide their index, by rows
     rows_ahead      loops over rows that lie anywhere, which ask for rows in advance
     folds           folds, for neighbouring elements together
