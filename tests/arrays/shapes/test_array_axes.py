@@ -163,7 +163,7 @@ def test_places_of_extremes() -> None:
     (lambda: nessie.array([[1]]).sum(axis="x"), "an axis is an int"),
     (lambda: nessie.array([[1]]).argmax(axis=(0, 1)), "argmax goes along one axis"),
     (lambda: nessie.array(np.zeros((0, 2))).var(axis=0), "no variance of no elements"),
-    (lambda: nessie.array([[[1]]]) @ nessie.array([1]), "multiplies vectors and matrices"),
+    (lambda: nessie.array([1]) @ nessie.array([[[1]]]), "multiplies vectors and matrices"),
     (lambda: nessie.array(np.zeros((0, 2))).min(axis=0), "no least of no elements")])
 def test_what_is_refused(call: Any, message: str) -> None:
     with pytest.raises(nessie.NessieError, match=message):
