@@ -29,7 +29,7 @@ from nessie.cudagen.skeletons.apart.functions import thread_function
 from nessie.cudagen.skeletons.apart.kernels import thread_kernel
 from nessie.cudagen.skeletons.apart.plan import plan_apart
 from nessie.cudagen.skeletons.cpu.order import plan_order
-from nessie.cudagen.skeletons.cpu.products import plan_products
+from nessie.cudagen.skeletons.cpu.products import is_product, plan_products
 from nessie.cudagen.skeletons.cpu.tiles import is_tiled, plan_tiles
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
@@ -147,7 +147,7 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
             return plan_order(kernel, program, tables, width, each)
         case "cpu":
             walk = walk_of(kernel, program)
-            if is_tiled(walk):
+            if is_tiled(walk) and not is_product(walk):
                 return plan_tiles(walk, tables, width)
             return plan_products(walk, tables, width, plan_walk(walk, tables, width, alone=True))
         case "cuda" if by_owners(kernel):

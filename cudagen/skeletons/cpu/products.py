@@ -69,6 +69,11 @@ def tiled(walk: Walk) -> Tiled | None:
                  (ROWS, COLUMNS, 2 * LANES))
 
 
+def is_product(walk: Walk) -> bool:
+    """Can tiles of registers do what the walk does, where they pay?"""
+    return tiled(walk) is not None
+
+
 def limits(width: int) -> str:
     """What else must hold where tiles pay, in words."""
     return (f"and {width:,} elements at most; where all rows and columns have fewer elements than {MORE} times the "
