@@ -51,7 +51,7 @@ def words_of(session: Session, entry: str, texts: Sequence[str], asked: syntax.T
     for place, text in enumerate(texts):
         if text.startswith("@"):
             with session.target.activity.paused() if text == "@-" else nullcontext():         # somebody may type it
-                opened[place] = files.open_file(text[1:], room)
+                opened[place] = files.open_file(text[1:], room, session.target.hands)
         else:
             expressions[place] = parse_argument(place, text)
     if opened or wanted.parts:

@@ -11,6 +11,7 @@
     matrix_market   .mtx
     table           .csv and .tsv
     arrow_format    .arrow and .parquet
+    by_workers      what a cluster's workers read, each some row groups
     text            .txt
     object_text     the text that write_object writes, in CMU NESL's format
 """

@@ -6,7 +6,9 @@ values are refused, with the column that has them.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,13 +16,16 @@ import numpy as np
 
 from nessie.base.source import NessieError
 from nessie.base.system.extras import install
+from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Pair, Seq, Type, components, nest_right
-from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, plain_value
+from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, length_of, plain_value
+from nessie.files.by_workers import Group, read_by_workers
 from nessie.files.fit import Arrays, offsets_of
 from nessie.files.parts import Misfit
 from nessie.files.reading import Reading
 
 CODE = 4                        # bytes of a character in an array
+LARGE = 1 << 24                 # bytes of a table that workers read, if there are some
 
 
 def pyarrow(path: str) -> Any:
@@ -33,15 +38,66 @@ def pyarrow(path: str) -> Any:
 
 
 def read_parquet(file: Reading) -> Arrays:
+    """Read a file, or a folder of files that are parts of a table."""
     pa = pyarrow(file.path)
     from pyarrow import parquet
     try:
-        with parquet.ParquetFile(file.path) as source:
-            groups = source.metadata
-            file.take(sum([groups.row_group(number).total_byte_size for number in range(groups.num_row_groups)]))
-            return table(file, source.read())
+        paths = parquet_files(file.path)
+        groups, schema, size = row_groups(paths)
+        if file.hands and size >= LARGE and all([is_of_numbers(kind) for kind in schema.types]):
+            empty = table(file, schema.empty_table())
+            column = read_by_workers(file.hands(), groups, column_of, empty.values.column)
+            if column is not None:
+                return replace(empty, values=Flat(length_of(column), column))
+        file.take(size)
+        return table(file, pa.concat_tables([parquet.ParquetFile(path).read() for path in paths]))
     except pa.ArrowException:
         raise broken(file, "Parquet") from None
+
+
+def parquet_files(path: str) -> list[str]:
+    """The file, or those of a folder."""
+    if not os.path.isdir(path):
+        return [path]
+    found = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".parquet")]
+    if not found:
+        raise NessieError(f"{path}: a folder without files of Parquet")
+    return found
+
+
+def row_groups(paths: Sequence[str]) -> tuple[list[Group], Any, int]:
+    """The row groups of files that have the same columns, what these are, and their bytes."""
+    from pyarrow import parquet
+    groups, size, schemas = list[Group](), 0, []
+    for path in paths:
+        with parquet.ParquetFile(path) as source:
+            schemas.append(source.schema_arrow)
+            if schemas[-1] != schemas[0]:
+                raise NessieError(f"{path} has other columns than {paths[0]}")
+            groups += [(path, number) for number in range(source.num_row_groups)]
+            size += sum([source.metadata.row_group(number).total_byte_size for number in range(source.num_row_groups)])
+    return groups, schemas[0], size
+
+
+def column_of(path: str, group: int) -> Column:
+    """The column of a row group's rows, as read_parquet makes it of all."""
+    from pyarrow import ArrowException, parquet
+    file = Reading(path, MemoryBudget())
+    try:
+        with parquet.ParquetFile(path) as source:
+            return table(file, source.read_row_group(group, use_threads=False)).values.column
+    except ArrowException:
+        raise broken(file, "Parquet") from None
+
+
+def is_of_numbers(kind: Any) -> bool:
+    """Are all elements numbers or bools, in lists and structs or not?"""
+    import pyarrow as pa
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return is_of_numbers(kind.value_type)
+    if pa.types.is_struct(kind):
+        return all([is_of_numbers(kind.field(at).type) for at in range(kind.num_fields)])
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def read_arrow(file: Reading) -> Arrays:

@@ -40,6 +40,7 @@ from nessie.base.types import ContentOf, Seq, Type, components, expand, holds_fu
 from nessie.files.reading import PACKED, Reading
 
 if TYPE_CHECKING:
+    from nessie.files.by_workers import Hands
     from nessie.files.parts import File
 
 WRITTEN = (".json", ".csv", ".tsv", ".npy", ".npz", ".arrow", ".parquet")
@@ -82,9 +83,10 @@ class TableStyle:
 USUAL = TableStyle()
 
 
-def open_file(path: str, room: MemoryBudget | None = None) -> File:
+def open_file(path: str, room: MemoryBudget | None = None, hands: Callable[[], Hands] | None = None) -> File:
     """Open the file. The parameters and the other arguments determine its type later (nessie.arguments.types).
-    If `room` is given, reading the file and making its value take no more bytes than that."""
+    If `room` is given, reading the file and making its value take no more bytes than that. `hands`: workers who may
+    read it."""
     ending = ending_of(path)
     if ending not in READERS:
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
@@ -92,7 +94,8 @@ def open_file(path: str, room: MemoryBudget | None = None) -> File:
                                ".gz, too; @- is JSON from standard input")
     module, _, function = READERS[ending].partition(":")
     with refusals(path):
-        found: File = getattr(import_module(f"nessie.files.{module}"), function)(Reading(path, room or MemoryBudget()))
+        reading = Reading(path, room or MemoryBudget(), hands)
+        found: File = getattr(import_module(f"nessie.files.{module}"), function)(reading)
         return found
 
 

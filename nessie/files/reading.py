@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import NessieError, decoded
 from nessie.base.system.memory import MemoryBudget
+
+if TYPE_CHECKING:
+    from nessie.files.by_workers import Hands
 
 PIECE = 1 << 16                 # bytes read at a time
 SLOT = 8                        # bytes of a list for an element
@@ -26,12 +29,12 @@ ASTRAL, BEYOND_LATIN = re.compile(rb"[\xf0-\xff]"), re.compile(rb"[\xc4-\xff]") 
 
 
 class Reading:
-    """A file being read; messages call it `path`."""
+    """A file being read; messages call it `path`. `hands`: workers who may read it, if they are asked for."""
 
-    def __init__(self, path: str, room: MemoryBudget) -> None:
+    def __init__(self, path: str, room: MemoryBudget, hands: Callable[[], Hands] | None = None) -> None:
         self.path = "standard input" if path == STANDARD else path
         self.standard = path == STANDARD
-        self.room = room
+        self.room, self.hands = room, hands
 
     def take(self, size: int) -> None:
         """Count `size` bytes that are about to be allocated. NessieError if that exceeds the room."""

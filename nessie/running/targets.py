@@ -135,6 +135,11 @@ class Target:
         """Do workers read arrays of files themselves?"""
         return self.name == DASK
 
+    @property
+    def hands(self) -> Callable[[], Engine] | None:
+        """Gives the workers who read and write files, if this target has some."""
+        return self.engine_of_cluster if self.reads_files else None
+
     def in_time(self, work: Callable[[], T], place: Span | None = None) -> T:
         """Run work(), which comes from `place` in the source, within the time limit. If it is part of longer work, the
         time begins anew before and after it."""
