@@ -21,6 +21,7 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import deadline
+from nessie.base.system.mapped_files import mapped, new_file, place_of
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
@@ -170,7 +171,8 @@ class Workers:
         cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
         if self.engine.shares == FILES and len(held):
-            path, offset = in_file_already(held) or (self.in_file(np.ascontiguousarray(held)), 0)
+            place = place_of(held)
+            path, offset = (place.path, place.offset) if place else (self.in_file(np.ascontiguousarray(held)), 0)
             return Spread(base, len(held), [Slab(0, len(held), InFile(path, offset, base, len(held)))])
         return Spread(base, len(held), [Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(
             held[low:high]))) for low, high in parts])
@@ -214,10 +216,9 @@ class Workers:
         return found
 
     def through_file(self, spread: Spread) -> np.ndarray[Any, Any]:
-        """The array in a file without a name, which is there as long as somebody needs the array."""
-        path = self.new_file()
-        with open(path, "wb") as file:
-            file.truncate(spread.bytes)
+        """The array in a file, which is there as long as somebody needs the array."""
+        path = new_file()
+        os.truncate(path, spread.bytes)
         room = InFile(path, 0, spread.base, spread.length)
         waiting = []
         for low, high in self.spans(spread):
@@ -225,9 +226,7 @@ class Workers:
             array = Given(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
             waiting.append(self.submit(f"write-{low}", tasks.into_file, room, array, given=given))
         self.gather(waiting)
-        found = np.memmap(path, DTYPES[spread.base], "c")
-        os.unlink(path)
-        return np.asarray(found)
+        return np.asarray(mapped(path, DTYPES[spread.base], spread.length, "c"))
 
     def pick(self, spread: Spread, low: int, high: int, places: Ints | None = None) -> Any:
         """A task that gives elements between these bounds, all or those at places."""
@@ -292,18 +291,6 @@ class Workers:
                                            (borders.tell.name, borders.width, count), array, words, given=given))
         for first, found in self.gather(waiting):
             made[2 * first:2 * first + len(found)] = found
-
-
-def in_file_already(values: np.ndarray[Any, Any]) -> tuple[str, int] | None:
-    """The file that the values are a part of, as np.load(..., mmap_mode="r") has them, and the byte they begin at."""
-    owner: Any = values
-    while owner is not None and not isinstance(owner, np.memmap):
-        owner = getattr(owner, "base", None)
-    while owner is not None and isinstance(owner.base, np.memmap):
-        owner = owner.base
-    if owner is None or owner.filename is None or owner.mode != "r" or not values.flags.c_contiguous:
-        return None
-    return str(owner.filename), int(owner.offset + values.ctypes.data - owner.ctypes.data)
 
 
 def phase_of(function: str) -> str:

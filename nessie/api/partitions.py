@@ -23,6 +23,7 @@ from nessie.api.values.sequences import Elements, Nested
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
+from nessie.files.written_by_workers import make_folder
 
 if TYPE_CHECKING:
     from nessie.api.options import Options
@@ -73,7 +74,7 @@ def map_partitions(program: Program, function: str, files: Any, column: str | No
     folder = None if out is None else os.fsdecode(out)
     work = Work(tuple(program._texts), program._options.plain(), function, column, folder)
     if folder is not None:
-        refuse_used(folder)
+        make_folder(folder)
     if parts:
         refuse_effects(program, function, empty_of(parts[0], column))
     results = here(program, work, parts) if cluster is None and workers is None else \
@@ -187,12 +188,6 @@ def refuse_effects(program: Program, function: str, empty: Any) -> None:
     if effect:
         raise NessieError(f"{function} has effects ({effect}), and parts are computed anywhere, in any order",
                           hint="let it give what it wants to print")
-
-
-def refuse_used(folder: str) -> None:
-    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
-        raise NessieError(f"{folder} is there already: results go to a new folder")
-    os.makedirs(folder, exist_ok=True)
 
 
 # Doing it ---------------------------------------------------------------------------------------

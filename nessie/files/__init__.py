@@ -11,7 +11,8 @@
     matrix_market   .mtx
     table           .csv and .tsv
     arrow_format    .arrow and .parquet
-    by_workers      what a cluster's workers read, each some row groups
+    read_by_workers     what a cluster's workers read, each some row groups
+    written_by_workers  what they write, each a part
     text            .txt
     object_text     the text that write_object writes, in CMU NESL's format
 """

@@ -19,9 +19,9 @@ from nessie.base.system.extras import install
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Pair, Seq, Type, components, nest_right
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, length_of, plain_value
-from nessie.files.by_workers import Group, read_by_workers
 from nessie.files.fit import Arrays, offsets_of
 from nessie.files.parts import Misfit
+from nessie.files.read_by_workers import Group, read_by_workers
 from nessie.files.reading import Reading
 
 CODE = 4                        # bytes of a character in an array

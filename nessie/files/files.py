@@ -28,6 +28,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,8 +41,8 @@ from nessie.base.types import ContentOf, Seq, Type, components, expand, holds_fu
 from nessie.files.reading import PACKED, Reading
 
 if TYPE_CHECKING:
-    from nessie.files.by_workers import Hands
     from nessie.files.parts import File
+    from nessie.files.read_by_workers import Hands
 
 WRITTEN = (".json", ".csv", ".tsv", ".npy", ".npz", ".arrow", ".parquet")
 TEXTS = (".json", ".jsonl", ".txt", ".csv", ".tsv", ".mtx")             # gzip may pack them
@@ -140,9 +141,14 @@ def may_hold_tuple(path: str) -> bool:
     return ending_of(path) == ".json" or ending_of(path) not in READERS
 
 
-def check_writable(path: str) -> None:
-    """Raise NessieError if it is already certain, before there is a result, that the file cannot be written."""
+def check_writable(path: str, by_workers: bool = False) -> None:
+    """Raise NessieError if it is already certain, before there is a result, that the file cannot be written.
+    `by_workers`: they write a table as a folder."""
     if path == "-":
+        return
+    if by_workers and ending_of(path) == ".parquet":
+        from nessie.files.written_by_workers import refuse_used
+        refuse_used(path)
         return
     ending, folder = written_as(path), Path(path).parent
     if ending not in WRITTEN:
@@ -157,21 +163,40 @@ def check_writable(path: str) -> None:
 
 def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_datatypes,
                 say: Callable[[str], object] = lambda text: sys.stdout.write(text),
-                style: TableStyle = USUAL) -> None:
+                style: TableStyle = USUAL, hands: Callable[[], Hands] | None = None) -> None:
     """Write a flat value in the format of the file's ending; for the path `-`, pass its JSON to `say`. An existing file
-    is replaced only by a complete one."""
-    check_writable(path)
+    is replaced only by a complete one. `hands`: workers who write tables, as folders, and large arrays."""
+    check_writable(path, hands is not None)
     if holds_function(expand(type_, content)):
         raise NessieError(f"{path}: a function cannot be written")
     if path == "-":
         from nessie.files.json_format import encode_json
         say(encode_json(value, type_, content).decode().rstrip("\n") + "\n")
         return
+    if hands is not None and written_by_workers(hands, path, value, type_, content, style):
+        return
     data = encoded(path, value, type_, content, style)
     try:
         write_file(path, packed(data) if path.lower().endswith(PACKED) else data)
     except OSError as error:
         raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def written_by_workers(hands: Callable[[], Hands], path: str, value: Any, type_: Type, content: ContentOf,
+                       style: TableStyle) -> bool:
+    """Write it by workers, if it is a table or a large array; was it?"""
+    from nessie.files import written_by_workers as workers
+    from nessie.files.fit import is_array
+    ending, whole = written_as(path), expand(type_, content)
+    if ending == ".parquet" and isinstance(whole, Seq):
+        from nessie.files.arrow_format import encode_parquet
+        names = style.names(path, len(components(whole.element)))
+        workers.write_tables(hands(), path, value, partial(encode_parquet, type_=whole, names=names))
+        return True
+    if ending == ".npy" and is_array(type_):
+        from nessie.files.numpy_format import array_of_rows
+        return workers.write_array(hands(), path, array_of_rows(path, value, type_))
+    return False
 
 
 def encoded(path: str, value: Any, type_: Type, content: ContentOf, style: TableStyle) -> bytes:

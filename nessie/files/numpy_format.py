@@ -251,14 +251,18 @@ def checked_offsets(file: Reading, arrays: dict[str, Array], name: str, total: i
 
 def encode_npy(path: str, value: Any, type_: Type) -> bytes:
     """The bytes of an .npy file with an array of scalars, of any dimension."""
+    data = io.BytesIO()
+    np.save(data, array_of_rows(path, value, type_), allow_pickle=False)
+    return data.getvalue()
+
+
+def array_of_rows(path: str, value: Any, type_: Type) -> Array:
+    """The array of all scalars, of any dimension. NessieError if rows are not equally long."""
     shape, column = [value.length], value.column
     while isinstance(column, Nested):
         shape.append(row_length(path, column, math.prod(shape)))
         column = column.content
-    array = elements(column[:math.prod(shape)], type_)
-    data = io.BytesIO()
-    np.save(data, array.reshape(shape), allow_pickle=False)
-    return data.getvalue()
+    return elements(column[:math.prod(shape)], type_).reshape(shape)
 
 
 def encode_npz(value: Any, type_: Type) -> bytes:

@@ -16,7 +16,7 @@ from nessie.base.source import NessieError, decoded
 from nessie.base.system.memory import MemoryBudget
 
 if TYPE_CHECKING:
-    from nessie.files.by_workers import Hands
+    from nessie.files.read_by_workers import Hands
 
 PIECE = 1 << 16                 # bytes read at a time
 SLOT = 8                        # bytes of a list for an element

@@ -162,13 +162,13 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
     from nessie.running.results import restore
     from nessie.syntax.parse import parse
     if options.output:
-        check_writable(options.output)
+        check_writable(options.output, session.target.reads_files)
     define(session, parse(source))
     value, type_ = value_of_entry(session, options)
     if options.output:
         whole = restore(value, type_, session.environment)
         style = TableStyle(options.columns, column_names(session, options), options.quote_formulas)
-        write_value(options.output, whole, type_, session.content, say, style)
+        write_value(options.output, whole, type_, session.content, say, style, session.target.hands)
     else:
         say(session.outcome("it", value, type_).value + "\n")
     return ended(session, 0)

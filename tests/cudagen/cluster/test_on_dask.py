@@ -16,10 +16,15 @@ import pytest
 
 import nessie
 from nessie.base.source import NessieError, Unsupported
+from nessie.base.system.memory import MemoryBudget
+from nessie.base.types import FLOAT, Seq, no_datatypes
+from nessie.base.values import Flat, Nested
 from nessie.cudagen.cluster import device, on_dask
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.on_dask import OnDask, asked, connected, described_here, refuse, started, version
 from nessie.cudagen.cluster.tasks import InFile
+from nessie.files import arrow_format, written_by_workers
+from nessie.files.files import open_file, write_value
 from nessie.running.targets import Target
 
 pytest.importorskip("distributed")
@@ -201,6 +206,29 @@ def test_a_mapped_file_is_read_by_workers(engine: OnDask, program: nessie.Progra
     assert bits(program.positive(mapped)) == on_cpu("positive")
     assert bits(program.positive(mapped[50_000:])) == bits(nessie.compile(TEXT).positive(XS[50_000:]))
     assert set(paths) == {str(tmp_path / "xs.npy")}
+
+
+def test_tables_are_written_and_read_by_workers(engine: OnDask, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(written_by_workers, "BYTES", 1 << 18)
+    monkeypatch.setattr(arrow_format, "LARGE", 0)
+    names = list[str]()
+    submit = engine.submit
+
+    def submitted(name: str, *arguments: Any, **named: Any) -> Any:
+        names.append(name.partition("-")[0])
+        return submit(name, *arguments, **named)
+
+    monkeypatch.setattr(engine, "submit", submitted)
+    path, type_, rows = str(tmp_path / "rows.parquet"), Seq(Seq(FLOAT)), 10_000
+    given = Flat(rows, Nested(OFFSETS[:rows + 1], ROWS.content[:OFFSETS[rows]]))
+    write_value(path, given, type_, hands=lambda: engine)
+    parts = len(os.listdir(path))
+    found = open_file(path, MemoryBudget(1000), lambda: engine).made(type_, no_datatypes)
+    assert parts > 2
+    assert [names.count(name) for name in ("write", "read")] == [2 * parts, parts]
+    assert bits(nessie.Nested(found.column.offsets, found.column.content)) == bits(
+        nessie.Nested(given.column.offsets, given.column.content))
 
 
 def test_an_interrupt_ends_what_is_waited_for(engine: OnDask, program: nessie.Program,

@@ -7,16 +7,15 @@ read one waits until all before it are told, and then knows where its numbers be
 from __future__ import annotations
 
 import os
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from tempfile import mkstemp
 from typing import Any, Protocol
 
 import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.mapped_files import mapped, new_file, removed
 from nessie.base.values import Column, Nested
 
 AHEAD = 2                       # row groups for each worker that are read before they are due
@@ -58,12 +57,7 @@ class Room:
 
     def array(self) -> Array:
         """The array, mapped. Its file goes with it."""
-        if not self.count:
-            os.unlink(self.path)
-            return np.empty(0, self.dtype)
-        found = np.memmap(self.path, self.dtype, "r", 0, (self.count,))
-        weakref.finalize(found, os.unlink, self.path)
-        return found
+        return mapped(self.path, self.dtype, self.count)
 
 
 def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, empty: Column) -> Column | None:
@@ -83,7 +77,7 @@ def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, 
         (sizes,) = hands.gather([told])
         if sizes is None:
             for room in rooms:
-                os.unlink(room.path)
+                removed(room.path)
             return None
         places = [room.grow(size) for room, size in zip(rooms, sizes, strict=True)]
         writing.append(hands.submit(f"write-{number}", put, places, given=[task]))
@@ -95,9 +89,7 @@ def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, 
 
 def room_for(array: Array, is_offsets: bool) -> Room:
     """A file, which has the first of all offsets."""
-    handle, path = mkstemp(prefix="nessie-")
-    os.close(handle)
-    room = Room(path, array.dtype, 0)
+    room = Room(new_file(), array.dtype, 0)
     if is_offsets:
         room.grow((1, 0))
     return room
