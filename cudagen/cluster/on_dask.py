@@ -28,6 +28,7 @@ from nessie.cudagen.cpu.machine_code import features
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 LOOK = 0.2                      # seconds between two looks at what has been done
+LOST = "lost"                   # the state of a task whose worker has died after it: it is done again
 LACKS = 6                       # features that are named
 
 
@@ -59,7 +60,8 @@ class OnDask:
         while left:
             try:
                 with self.client.as_current():
-                    done = wait_for(left, timeout=LOOK, return_when="FIRST_COMPLETED").done
+                    found = wait_for(left, timeout=LOOK, return_when="FIRST_COMPLETED").done
+                done = {task for task in found if task.status != LOST}
             except TimeoutError:
                 done = set()
             left = [task for task in left if task not in done]
@@ -71,8 +73,7 @@ class OnDask:
             if wait(len(waiting) - len(left), len(waiting)):
                 self.cancel(waiting)
                 raise Interrupted
-        found: list[Any] = self.client.gather(list(waiting))
-        return found
+        return list(self.client.gather(list(waiting)))
 
     def cancel(self, waiting: Sequence[Any]) -> None:
         """Nobody waits for these any more; what runs ends soon."""

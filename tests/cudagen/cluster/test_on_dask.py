@@ -1,6 +1,7 @@
 """Dask's workers, two processes on this machine: the CPU target's bits, whoever dies; errors say what and where."""
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -159,6 +160,27 @@ def test_a_worker_that_is_killed_changes_nothing(moment: str, engine: OnDask, pr
     assert pids[0] not in engine.client.run(os.getpid).values()
 
 
+def test_a_result_that_is_lost_is_waited_for(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker has died after the task was done, which is done once more: that is no failure."""
+    lost, other = engine.submit("lost", lambda given: 1), engine.submit("other", lambda given: 2)
+    wait_for, looks = on_dask.of_distributed("wait"), list[Any]()
+
+    def wait(left: Any, **named: Any) -> Any:
+        looks.append(left)
+        found = wait_for(left)
+        if len(looks) == 1:
+            lost._state.lose()
+        return found
+
+    def look(done: int, of: int) -> bool:
+        lost._state.finish()            # it is done again
+        return False
+
+    monkeypatch.setattr(on_dask, "of_distributed", lambda name: wait)
+    assert engine.gather([lost, other], look) == [1, 2]
+    assert looks == [[lost, other], [lost]]
+
+
 def test_a_slab_that_kills_its_workers_is_told(engine: OnDask, program: nessie.Program,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     submit = engine.submit
@@ -231,9 +253,13 @@ def test_tables_are_written_and_read_by_workers(engine: OnDask, tmp_path: Any, m
         nessie.Nested(given.column.offsets, given.column.content))
 
 
+def tasks_there(dask_scheduler: Any) -> list[str]:
+    return [*dask_scheduler.tasks]
+
+
 def test_an_interrupt_ends_what_is_waited_for(engine: OnDask, program: nessie.Program,
                                               monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks are cancelled, and the next call is as ever."""
+    """Tasks are cancelled, none is left at the scheduler but the code for the next call, which is as ever."""
     submit = engine.submit
 
     def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
@@ -247,6 +273,10 @@ def test_an_interrupt_ends_what_is_waited_for(engine: OnDask, program: nessie.Pr
     with pytest.raises(KeyboardInterrupt):
         program.dotp(XS, YS)
     assert monotonic() - began < 10
+    while left := {key for key in engine.client.run_on_scheduler(tasks_there) if not key.startswith("code-")}:
+        assert monotonic() - began < 60, left
+        gc.collect()
+        sleep(0.1)
     monkeypatch.undo()
     monkeypatch.setattr(Target, "engine_of_cluster", lambda target: engine)
     assert bits(program.dotp(XS, YS)) == on_cpu("dotp")
