@@ -1,6 +1,7 @@
 """What Python's callers may ask for works on a cluster, too: its tasks are done in this process, none on the driver."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,34 @@ def test_rows_of_arrow_and_awkward(engine: Watched) -> None:
 def test_borders_and_folds(name: str, arguments: Any, engine: Watched) -> None:
     cpu, cluster = both(engine, name, *arguments)
     assert cpu.tobytes() == cluster.tobytes()
+
+
+@pytest.mark.parametrize("count, took", [(100, "pulled"), (N, "items")])
+def test_versions_are_taken_as_on_the_cpu(count: int, took: str, engine: Watched) -> None:
+    """By sizes, and by a tuning file."""
+    text = """function pick(xs, is) : ([float], [int]) -> [float] =
+  let a = {0.5 * x + x * x : x in xs} in {a[i] : i in is};"""
+    arguments = XS, PLACES[:count]
+    for tuning, taken in ((None, took), ("none", "items")):
+        found, expected = [nessie.compile(text, target=target, tuning=tuning) for target in ("dask", "cpu")]
+        assert found.pick(*arguments).tobytes() == expected.pick(*arguments).tobytes()
+        (took_there,), (took_here,) = [program.pick.versions(*arguments).values() for program in (found, expected)]
+        assert took_there.took == took_here.took == {taken: 1}
+    assert any(task.startswith("K") for task in engine.names)
+
+
+def test_mappings_are_for_gpus(engine: Watched) -> None:
+    """As on the CPU, a pragma rests, and an option is told to be for others."""
+    text = """function sums(m) : [[float]] -> [float] =
+  let a = {{0.5 * x : x in row} : row in m} % map a by Jing %; in {sum(row) : row in a};"""
+    rows = nessie.Nested(np.arange(0, N + 1, 10), XS)
+    for options in ({}, {"mappings": {"a": "JingExt"}}, {"levels": {"a": "grid,block"}}):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            cpu, cluster = both(engine, "sums", rows, text=text, **options)
+        assert cpu.tobytes() == cluster.tobytes()
+        assert [str(one.message).rpartition(" is for ")[2] for one in told] == [
+            f"threads of a GPU, and this runs on {target}" for target in ("cpu", "dask") if options]
 
 
 def test_sums_by_keys(engine: Watched) -> None:
