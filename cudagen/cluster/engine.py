@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from nessie.base.records import dataclass
+from nessie.base.source import NessieError
 
 MEMORY, FILES = "memory", "files"
 Wait = Callable[[int, int], bool]       # told how many of so many tasks are done; is it to end?
@@ -23,8 +24,13 @@ def quiet(done: int, of: int) -> bool:
     return False
 
 
-class Died(Exception):
+class Died(NessieError):
     """The task of this name has killed its workers, again and again."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__(f"the task {task} has killed one worker after another",
+                         hint="do workers have memory enough for it?")
+        self.task = task
 
 
 class Interrupted(Exception):

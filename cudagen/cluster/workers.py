@@ -21,7 +21,7 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import deadline
-from nessie.base.system.mapped_files import mapped, new_file, place_of
+from nessie.base.system.mapped_files import NewFile, mapped, place_of
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
@@ -126,10 +126,10 @@ class Workers:
                 raise began.error(*self.places(kernel)) from None
             raise KeyboardInterrupt from None
         except Died as death:
-            name, chunk = str(death).split("-")[:2]
+            name, chunk = death.task.split("-")[:2]
             slab = f"the slab of {phase_of(name)} from chunk {chunk} on" if chunk.isdigit() else f"a task of {name}"
             raise NessieError(f"{slab} has killed one worker after another", *self.places(kernel),
-                              hint="do workers have memory enough for it? more workers have smaller slabs") from None
+                              hint=f"{death.hint} more workers have smaller slabs") from None
         finally:
             self.progress = ""
         self.told.came += sum(map(size_of, found))
@@ -217,16 +217,16 @@ class Workers:
 
     def through_file(self, spread: Spread) -> np.ndarray[Any, Any]:
         """The array in a file, which is there as long as somebody needs the array."""
-        path = new_file()
-        os.truncate(path, spread.bytes)
-        room = InFile(path, 0, spread.base, spread.length)
+        file = NewFile()
+        os.truncate(file.path, spread.bytes)
+        room = InFile(file.path, 0, spread.base, spread.length)
         waiting = []
         for low, high in self.spans(spread):
             given: list[Any] = []
             array = Given(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
             waiting.append(self.submit(f"write-{low}", tasks.into_file, room, array, given=given))
         self.gather(waiting)
-        return np.asarray(mapped(path, DTYPES[spread.base], spread.length, "c"))
+        return np.asarray(mapped(file, DTYPES[spread.base], spread.length, "c"))
 
     def pick(self, spread: Spread, low: int, high: int, places: Ints | None = None) -> Any:
         """A task that gives elements between these bounds, all or those at places."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
-from nessie.base.system.mapped_files import mapped, new_file, removed
+from nessie.base.system.mapped_files import NewFile, mapped
 from nessie.base.values import Column, Nested
 
 AHEAD = 2                       # row groups for each worker that are read before they are due
@@ -43,21 +43,20 @@ class Hands(Protocol):
 @dataclass
 class Room:
     """A file for an array. `count`: the elements that it has by now; `end`: how far its offsets go."""
-    path: str
+    file: NewFile
     dtype: np.dtype[Any]
     count: int
     end: int = 0
 
     def grow(self, size: Size) -> tuple[str, str, int, int]:
         """Room for so many elements more: where they begin, and what is added to them."""
-        place = self.path, self.dtype.str, self.count, self.end
+        place = self.file.path, self.dtype.str, self.count, self.end
         self.count, self.end = self.count + size[0], self.end + size[1]
-        os.truncate(self.path, self.count * self.dtype.itemsize)
+        os.truncate(self.file.path, self.count * self.dtype.itemsize)
         return place
 
     def array(self) -> Array:
-        """The array, mapped. Its file goes with it."""
-        return mapped(self.path, self.dtype, self.count)
+        return mapped(self.file, self.dtype, self.count)
 
 
 def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, empty: Column) -> Column | None:
@@ -76,8 +75,6 @@ def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, 
         number, task, told = read.popleft()
         (sizes,) = hands.gather([told])
         if sizes is None:
-            for room in rooms:
-                removed(room.path)
             return None
         places = [room.grow(size) for room, size in zip(rooms, sizes, strict=True)]
         writing.append(hands.submit(f"write-{number}", put, places, given=[task]))
@@ -89,7 +86,7 @@ def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, 
 
 def room_for(array: Array, is_offsets: bool) -> Room:
     """A file, which has the first of all offsets."""
-    room = Room(new_file(), array.dtype, 0)
+    room = Room(NewFile(), array.dtype, 0)
     if is_offsets:
         room.grow((1, 0))
     return room

@@ -15,7 +15,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
-from nessie.base.system.mapped_files import Place, mapped, new_file, place_of
+from nessie.base.system.mapped_files import NewFile, Place, mapped, place_of
 from nessie.base.values import Column, Flat, Nested
 from nessie.files.read_by_workers import Array, Hands, arrays_of, with_arrays
 
@@ -76,9 +76,9 @@ def in_file(array: Array) -> Array:
     """The array, which lies in a file if it is not small."""
     if array.nbytes <= SMALL or place_of(array, "rc") is not None:
         return array
-    path = new_file()
-    array.tofile(path)
-    return mapped(path, array.dtype, len(array))
+    file = NewFile()
+    array.tofile(file.path)
+    return mapped(file, array.dtype, len(array))
 
 
 def sent(column: Column, low: int, high: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nessie.base.source import NessieError
-from nessie.base.system.mapped_files import mapped, new_file
+from nessie.base.system.mapped_files import NewFile, mapped
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type
 from nessie.base.values import Flat, Nested, Uniform, flatten_value
 from nessie.cudagen.cluster.engine import FILES, InProcess
@@ -48,9 +48,10 @@ def test_a_table_is_written_in_parts(element: Type, value: list[Any], small: int
 def test_an_array_is_written_by_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a file that is mapped; its last user removes it. What is in memory, the driver writes."""
     monkeypatch.setattr(written_by_workers, "BYTES", 100)
-    path = new_file()
-    np.arange(60.0).tofile(path)
-    held = np.asarray(mapped(path, np.float64, 60, "c"))
+    file = NewFile()
+    np.arange(60.0).tofile(file.path)
+    held, path = np.asarray(mapped(file, np.float64, 60, "c")), file.path
+    del file
     engine = InProcess(2, FILES)
     for number, (value, type_, tasks) in enumerate([
             (Flat(60, held), Seq(FLOAT), 5), (Flat(20, Uniform(20, 3, held)), Seq(Seq(FLOAT)), 5),

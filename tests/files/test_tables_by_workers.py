@@ -98,3 +98,18 @@ def test_missing_values_are_told_of_the_whole(path: Path) -> None:
     parquet.write_table(pa.table({"x": [1.0, None, 3.0, None]}), path, row_group_size=2)
     with pytest.raises(NessieError, match="the column x has 2 missing values"):
         read(path, Counted())
+
+
+def test_nothing_is_left_of_what_is_interrupted(path: Path) -> None:
+    class Interrupting(Counted):
+        def gather(self, waiting: Any, *wait: Any) -> list[Any]:
+            if len(self.paths) > 2:
+                raise KeyboardInterrupt
+            return super().gather(waiting, *wait)
+
+    engine = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        read(path, engine)
+    gc.collect()
+    assert engine.paths
+    assert not [name for name in engine.paths if Path(name).exists()]

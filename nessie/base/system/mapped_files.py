@@ -28,20 +28,21 @@ class Place:
         return np.memmap(self.path, self.dtype, "r", self.offset, (self.count,))
 
 
-def new_file() -> str:
-    """The path of an empty file."""
-    handle, path = mkstemp(prefix="nessie-")
-    os.close(handle)
-    return path
+class NewFile:
+    """An empty file, which goes when nobody has this or what is mapped of it."""
+
+    def __init__(self) -> None:
+        handle, self.path = mkstemp(prefix="nessie-")
+        os.close(handle)
+        weakref.finalize(self, removed, self.path)
 
 
-def mapped(path: str, dtype: Any, count: int, mode: Literal["r", "c"] = "r") -> Array:
-    """All of a file's elements. The file goes when nobody has any of them."""
+def mapped(file: NewFile, dtype: Any, count: int, mode: Literal["r", "c"] = "r") -> Array:
+    """All of a file's elements."""
     if not count:
-        removed(path)
         return np.empty(0, dtype)
-    found = np.memmap(path, dtype, mode, 0, (count,))
-    weakref.finalize(found, removed, path)
+    found = np.memmap(file.path, dtype, mode, 0, (count,))
+    found.owner = file                      # type: ignore[attr-defined]
     return found
 
 

@@ -28,7 +28,7 @@ from nessie.files import arrow_format, written_by_workers
 from nessie.files.files import open_file, write_value
 from nessie.running.targets import Target
 
-pytest.importorskip("distributed")
+KilledWorker = pytest.importorskip("distributed.scheduler").KilledWorker
 
 TEXT = """
 function dotp(xs, ys) = sum({x * y : x in xs; y in ys});
@@ -295,6 +295,16 @@ def test_tasks_are_named_after_kernels(engine: OnDask, program: nessie.Program,
     program.dotp(XS, YS)
     assert [key.split("-")[:2] for key in keys if key.startswith("K1_sweep-") and "told" not in key] == [
         ["K1_sweep", str(chunk)] for chunk in (0, 1, 3, 5)]
+
+
+def test_a_part_that_kills_its_workers_is_told(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of files, too, where no kernel's slab can be named."""
+    monkeypatch.setattr(engine, "cancel", lambda waiting: None)
+    task = engine.submit("write-3", lambda given: 1)
+    engine.gather([task])
+    task._state.set_error(KilledWorker("write-3", None, 3), None)
+    with pytest.raises(NessieError, match=r"the task write-3-.* has killed one worker after another\nhint: do workers"):
+        engine.gather([task])
 
 
 # What is refused --------------------------------------------------------------------------------
