@@ -10,6 +10,8 @@
     kernels     what is known of a program's kernels before they are launched
     workers     what lies on workers, and how it is asked for
     moving/     elements that go to other workers: writes to places that data say, sorts
+    launches    what is known of a kernel's launch
+    sharing     how tasks share arrays
     phases      a kernel's launch
     device      the device that the host level sees
     explaining  what it has done, in words
