@@ -10,7 +10,6 @@ No target falls back on another. A target that cannot be used is refused, with w
 """
 from __future__ import annotations
 
-import atexit
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
@@ -22,6 +21,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
 from nessie.base.system.deep import next_part, run_deep
+from nessie.base.system.ending import at_end
 from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
@@ -243,7 +243,7 @@ class Target:
             where = self.where
             named = where.cluster is not None
             engine = connected(where.cluster) if named else started(where.workers or LOCAL_WORKERS)
-            atexit.register(engine.close)
+            at_end(engine.close)
             if where.dashboard is not None:
                 where.dashboard(f"Dask's dashboard: {engine.dashboard}")
             self.engine = engine

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from nessie.base.system.ending import end
+
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 DIED = 128                      # plus the signal's number: the status of a process that a signal ended
 BROKEN_PIPE = DIED + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 0
@@ -54,6 +56,7 @@ def leave(ended_with: int, at_once: bool) -> int:
     """Return the exit status, unless the process ends here: by the signal that has ended its work, or `at_once`,
     whatever other threads do."""
     if ended_with > DIED:
+        end()
         with suppress(ValueError, OSError):
             signal.signal(ended_with - DIED, signal.SIG_DFL)
             os.kill(os.getpid(), ended_with - DIED)

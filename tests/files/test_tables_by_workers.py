@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import gc
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +116,21 @@ def test_nothing_is_left_of_what_is_interrupted(path: Path) -> None:
     gc.collect()
     assert engine.paths
     assert not [name for name in engine.paths if Path(name).exists()]
+
+
+def test_files_go_with_a_process_that_a_signal_ends() -> None:
+    text = """
+from nessie.base.system.ending import at_end
+from nessie.base.system.mapped_files import NewFile
+from nessie.tool.signals import leave
+at_end(lambda: print("done"))
+at_end(lambda: 1 / 0)
+file, other = NewFile(), NewFile()
+print(file.path, flush=True)
+del other
+leave(130, True)
+"""
+    found = subprocess.run([sys.executable, "-uc", text], capture_output=True, text=True, check=False)
+    path, done = found.stdout.splitlines()
+    assert (found.returncode, found.stderr, done) == (-signal.SIGINT, "", "done")
+    assert not Path(path).exists()

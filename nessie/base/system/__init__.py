@@ -7,6 +7,7 @@
     memory          memory that is counted before it is taken, which enforces --memory for input
     free_memory     the amount of available memory
     writing         writes files: the old content stays until the new one is complete
+    ending          what is to be done when the process ends, by a signal, too
     mapped_files    arrays in files that memory maps
     extras          the extras of setup.cfg, and how they are installed
     disk_cache      the user's cache folder: entries by key, checked by checksum

@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from tempfile import mkstemp
 from typing import Any, Literal
 
 import numpy as np
 
 from nessie.base.records import dataclass
+from nessie.base.system.ending import at_end, forget
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +37,7 @@ class NewFile:
     def __init__(self) -> None:
         handle, self.path = mkstemp(prefix="nessie-")
         os.close(handle)
-        weakref.finalize(self, removed, self.path)
+        weakref.finalize(self, removed, self.path, at_end(partial(removed, self.path)))
 
 
 def mapped(file: NewFile, dtype: Any, count: int, mode: Literal["r", "c"] = "r") -> Array:
@@ -46,7 +49,10 @@ def mapped(file: NewFile, dtype: Any, count: int, mode: Literal["r", "c"] = "r")
     return found
 
 
-def removed(path: str) -> None:
+def removed(path: str, due: Callable[[], object] | None = None) -> None:
+    """The file is gone, and what was due for that at the end."""
+    if due is not None:
+        forget(due)
     with suppress(FileNotFoundError):
         os.unlink(path)
 
