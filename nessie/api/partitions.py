@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import glob
 import os
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -112,15 +115,11 @@ def parts_of(path: str) -> list[Part]:
     if not os.path.isfile(path):
         raise NessieError(f"cannot open {path}: No such file or directory")
     if ending == ".parquet":
-        from pyarrow import ArrowException
-        try:
-            with parquet().ParquetFile(path) as file:
-                return [Part(path, group) for group in range(file.num_row_groups)]
-        except ArrowException:
-            raise NessieError(f"{path}: no file of Parquet, or a damaged one") from None
+        with row_groups(path) as file:
+            return [Part(path, group) for group in range(file.num_row_groups)]
     if ending == ".npz":
         return [Part(path)]
-    array = np.load(path, mmap_mode="r")
+    array = rows_of_file(path)
     rows = max(1, BYTES * len(array) // max(1, array.nbytes))
     return [Part(path, -1, first, min(first + rows, len(array))) for first in range(0, len(array), rows)]
 
@@ -133,10 +132,53 @@ def parquet() -> Any:
     return parquet
 
 
+@contextmanager
+def row_groups(path: str) -> Iterator[Any]:
+    """The file, open. NessieError if it is none of Parquet."""
+    module = parquet()
+    from pyarrow import ArrowException
+    try:
+        with module.ParquetFile(path) as file:
+            yield file
+    except (ArrowException, OSError):
+        raise NessieError(f"{path}: no file of Parquet, or a damaged one") from None
+
+
+def rows_of_file(path: str) -> Any:
+    """The array of an .npy file, mapped. NessieError if it has none, or no rows."""
+    with refusals(path):
+        array = np.load(path, mmap_mode="r")
+    if not isinstance(array, np.ndarray) or not array.ndim:
+        raise NessieError(f"{path}: parts are rows of an array, and it has none")
+    return array
+
+
+def rows_of_archive(path: str) -> Nested:
+    """The rows of an .npz file."""
+    with refusals(path), np.load(path) as archive:
+        if not {"offsets", "content"} <= set(archive):
+            raise NessieError(f"{path}: its rows are two arrays, offsets and content, and it has "
+                              f"{', '.join(archive)}")
+        offsets, content = archive["offsets"], archive["content"]
+    try:
+        return Nested(offsets, content)
+    except NessieError as error:
+        raise NessieError(f"{path}: {error.message}", hint=error.hint) from None
+
+
+@contextmanager
+def refusals(path: str) -> Iterator[None]:
+    """NessieError for the many exceptions with which NumPy refuses a file."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, EOFError, BadZipFile, zlib.error):
+        raise NessieError(f"{path}: no file of NumPy's, or a damaged one") from None
+
+
 def value_of(part: Part, column: str | None) -> Any:
     """What the function is called on."""
     if part.group >= 0:
-        with parquet().ParquetFile(part.path) as file:
+        with row_groups(part.path) as file:
             names = file.schema_arrow.names
             if column is None and len(names) > 1:
                 return file.read_row_group(part.group, use_threads=False)
@@ -145,12 +187,8 @@ def value_of(part: Part, column: str | None) -> Any:
             read = file.read_row_group(part.group, columns=[column or names[0]], use_threads=False)
             return rows_of(read.column(0).combine_chunks())
     if part.last >= 0:
-        return np.array(np.load(part.path, mmap_mode="r")[part.first:part.last])
-    with np.load(part.path) as archive:
-        if not {"offsets", "content"} <= set(archive.files):
-            raise NessieError(f"{part.path}: its rows are two arrays, offsets and content, and it has "
-                              f"{', '.join(archive.files)}")
-        return Nested(archive["offsets"], archive["content"])
+        return np.array(rows_of_file(part.path)[part.first:part.last])
+    return rows_of_archive(part.path)
 
 
 def rows_of(array: Any) -> Any:
@@ -167,18 +205,18 @@ def rows_of(array: Any) -> Any:
 def empty_of(part: Part, column: str | None) -> Any:
     """A value of the same type without rows."""
     if part.group >= 0:
-        with parquet().ParquetFile(part.path) as file:
+        with row_groups(part.path) as file:
             schema = file.schema_arrow
             if column is None and len(schema.names) > 1:
                 return schema.empty_table()
             return rows_of(schema.empty_table().column(column if column in schema.names else 0).combine_chunks())
-    return None if part.last < 0 else np.load(part.path, mmap_mode="r")[:0]
+    if part.last >= 0:
+        return rows_of_file(part.path)[:0]
+    return Nested(np.zeros(1, np.int64), rows_of_archive(part.path).content[:0])
 
 
 def refuse_effects(program: Program, function: str, empty: Any) -> None:
     """NessieError if the function, at the parts' type, does more than compute."""
-    if empty is None:
-        return
     try:
         effect = program._effect_of(function, (empty,))
     except NessieError as error:
@@ -239,8 +277,9 @@ def done(function: Callable[[], Any], work: Work, part: Part, number: int) -> An
 
 def written(result: Any, folder: str, number: int) -> str:
     """The path of a file that has the result. It is there as a whole, or not at all."""
-    if isinstance(result, int | float | bool | str):
-        raise NessieError("a part's result is one value, which is no table",
+    if isinstance(result, int | float | bool | str | tuple):
+        raise NessieError(f"a part's result is {'a tuple' if isinstance(result, tuple) else 'one value'}, "
+                          "which is no table",
                           hint="leave out= out, and take the results")
     import pyarrow
     path = os.path.join(folder, f"part-{number:05}.parquet")

@@ -25,6 +25,7 @@ function total(rows) = sum({sum(row) : row in rows});
 function labelled(rows) = {(n, sum(row)) : (row, n) in rows};
 function doubled(xs) = {2.0 * x : x in xs};
 function told(rows) = let a = print_string("here") in {sum(row) * 1.0 : row in rows};
+function both(rows) = (#rows, {sum(row) * 1.0 : row in rows});
 function bad(rows) = {row[3] * 1.0 : row in rows};
 """
 GROUPS, ROWS = 5, 40
@@ -136,6 +137,37 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     np.savez(tmp_path / "a.npz", a=np.arange(3))
     refused("its rows are two arrays, offsets and content, and it has a",
             lambda: list(program.total.map_partitions(tmp_path / "a.npz")))
+    np.savez(tmp_path / "rows.npz", offsets=np.array([0, 2, 3]), content=np.array([1.0, 2.0, 4.0]))
+    refused("told has effects", lambda: program.told.map_partitions(tmp_path / "rows.npz"))
+    refused("a part's result is a tuple, which is no table",
+            lambda: program.both.map_partitions(tmp_path / "rows.npz", out=tmp_path / "tuples"))
+
+
+@pytest.mark.parametrize("name, content, message", [
+    ("a.npy", b"", "a.npy: no file of NumPy's, or a damaged one"),
+    ("a.npz", b"PK", "a.npz: no file of NumPy's, or a damaged one"),
+    ("a.npy", np.array([1, "a"], object), "a.npy: no file of NumPy's, or a damaged one"),
+    ("a.npy", np.array(3.0), "a.npy: parts are rows of an array, and it has none"),
+    ("a.npz", np.arange(3.0), "a.npz: no file of NumPy's, or a damaged one"),
+    ("a.npz", {"offsets": [0, 9], "content": [1.0]}, "a.npz: offsets run from 0 to the length of the content")])
+def test_files_that_are_not_what_their_names_say(name: str, content: Any, message: str, tmp_path: Path,
+                                                 program: nessie.Program) -> None:
+    with open(tmp_path / name, "wb") as file:
+        match content:
+            case bytes():
+                file.write(content)
+            case dict():
+                np.savez(file, **content)
+            case _:
+                np.save(file, content, allow_pickle=True)
+    refused(message, lambda: list(program.total.map_partitions(tmp_path / name)))
+
+
+def test_without_pyarrow_it_is_told_what_to_install(tmp_path: Path, program: nessie.Program,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    refused("PyArrow is not installed", lambda: program.total.map_partitions(tmp_path / "a.parquet"))
 
 
 @pytest.mark.parametrize("text, place", [
