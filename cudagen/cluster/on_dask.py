@@ -62,7 +62,7 @@ class OnDask:
                 with self.client.as_current():
                     found = wait_for(left, timeout=LOOK, return_when="FIRST_COMPLETED").done
                 done = {task for task in found if task.status != LOST}
-            except TimeoutError:
+            except asyncio.TimeoutError:        # until Python 3.11 another one than Python's own
                 done = set()
             left = [task for task in left if task not in done]
             failed = next((task for task in done if task.status != "finished"), None)
@@ -110,7 +110,7 @@ def connected(cluster: Any) -> OnDask:
         raise NessieError(f"no cluster answers at {cluster}: {why[:120]}",
                           hint="a scheduler tells its address when it starts: dask scheduler")
     client = client_class(cluster, timeout=PATIENCE, set_as_default=False)
-    return OnDask(client, Nothing())
+    return owned(client, Nothing())
 
 
 def silence(address: str) -> str:
@@ -127,7 +127,7 @@ def silence(address: str) -> str:
     def ask() -> None:
         try:
             asyncio.run(connects())
-        except (OSError, ValueError, TimeoutError, TypeError, RuntimeError) as error:
+        except (OSError, ValueError, asyncio.TimeoutError, TypeError, RuntimeError) as error:
             said[:] = [(str(error).splitlines() or [type(error).__name__])[0]]
 
     thread = threading.Thread(target=ask, daemon=True)
@@ -149,7 +149,17 @@ def started(workers: int) -> OnDask:
     cluster = cluster_class(n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
                             dashboard_address="127.0.0.1:0",
                             silence_logs=logging.CRITICAL)
-    return OnDask(client_class(cluster, set_as_default=False), cluster)
+    return owned(client_class(cluster, set_as_default=False), cluster)
+
+
+def owned(client: Any, own: Any) -> OnDask:
+    """An engine, with which both end; they end at once if it is refused."""
+    try:
+        return OnDask(client, own)
+    except BaseException:
+        client.close()
+        own.close()
+        raise
 
 
 def memory_of_tasks(client: Any) -> int | None:

@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from threading import Timer
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -146,6 +148,30 @@ def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: p
 
     monkeypatch.setattr(engine, "submit", submitted)
     return done
+
+
+def test_tasks_are_waited_for_until_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at them ends with an error of asyncio's, which Python 3.10 does not take for its own."""
+    class Late(Exception):
+        """What asyncio raises there."""
+
+    class Task:
+        status = "finished"
+
+    done = Task()
+    looks = iter([True, True, False])
+
+    def wait(*_: Any, **__: Any) -> Any:
+        if next(looks):
+            raise Late
+        return SimpleNamespace(done=[done])
+
+    engine = OnDask.__new__(OnDask)
+    engine.client = SimpleNamespace(as_current=nullcontext, gather=lambda waiting: [7])
+    monkeypatch.setattr(on_dask, "of_distributed", lambda name: wait)
+    monkeypatch.setattr(on_dask.asyncio, "TimeoutError", Late)
+    assert engine.gather([done]) == [7]
+    assert next(looks, None) is None
 
 
 @pytest.mark.parametrize("moment", ["K1_summary", "K1_sweep", "pick"])
@@ -316,6 +342,31 @@ def test_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None
         connected("tcp://127.0.0.1:9")
     with pytest.raises(NessieError, match=r"no cluster answers at localhost: missing port"):
         connected("localhost")
+
+
+def test_a_client_of_a_cluster_that_is_refused_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    class Client:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            """It is connected."""
+
+        def run(self, *_: Any) -> dict[str, Any]:
+            return {}
+
+        run_on_scheduler = run
+
+        def scheduler_info(self) -> dict[str, Any]:
+            return {"address": "tcp://here:1"}
+
+        def close(self) -> None:
+            closed.append(self)
+
+    monkeypatch.setattr(on_dask, "silence", lambda address: "")
+    monkeypatch.setattr(on_dask, "of_distributed", lambda name: Client)
+    with pytest.raises(NessieError, match="the cluster at tcp://here:1 has no workers"):
+        connected("tcp://here:1")
+    assert len(closed) == 1
 
 
 @pytest.mark.parametrize("lacking", ["scheduler", "workers"])
