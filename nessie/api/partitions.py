@@ -76,10 +76,10 @@ def map_partitions(program: Program, function: str, files: Any, column: str | No
     parts = [part for path in paths for part in parts_of(path)]
     folder = None if out is None else os.fsdecode(out)
     work = Work(tuple(program._texts), program._options.plain(), function, column, folder)
-    if folder is not None:
-        make_folder(folder)
     if parts:
         refuse_effects(program, function, empty_of(parts[0], column))
+    if folder is not None:
+        make_folder(folder)
     results = here(program, work, parts) if cluster is None and workers is None else \
         on_cluster(work, parts, cluster, workers)
     return results if folder is None else list(results)
@@ -223,6 +223,9 @@ def refuse_effects(program: Program, function: str, empty: Any) -> None:
         names = getattr(empty, "column_names", None)
         told = f"a row is a tuple of the columns {', '.join(names or ())}; from Python, column= reads one of them"
         raise NessieError(error.message, *error.places, hint=error.hint or (told if names else "")) from None
+    if effect == "_seed":
+        raise NessieError(f"{function} draws random numbers, and parts are computed anywhere, in any order",
+                          hint="let the rows have those that it needs")
     if effect:
         raise NessieError(f"{function} has effects ({effect}), and parts are computed anywhere, in any order",
                           hint="let it give what it wants to print")

@@ -25,6 +25,7 @@ function total(rows) = sum({sum(row) : row in rows});
 function labelled(rows) = {(n, sum(row)) : (row, n) in rows};
 function doubled(xs) = {2.0 * x : x in xs};
 function told(rows) = let a = print_string("here") in {sum(row) * 1.0 : row in rows};
+function guessed(rows) = {rand(10) : row in rows};
 function both(rows) = (#rows, {sum(row) * 1.0 : row in rows});
 function bad(rows) = {row[3] * 1.0 : row in rows};
 """
@@ -117,7 +118,10 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     folder, _ = rows
     one = folder / "one.parquet"
     refused("told has effects (print_string), and parts are computed anywhere, in any order",
-            lambda: program.told.map_partitions(one))
+            lambda: program.told.map_partitions(one, out=folder / "told"))
+    assert not (folder / "told").exists()
+    refused("guessed draws random numbers, and parts are computed anywhere, in any order",
+            lambda: program.guessed.map_partitions(one))
     refused("hint: a row is a tuple of the columns r, n; from Python, column= reads one of them",
             lambda: list(program.score.map_partitions(folder / "rows.parquet")))
     refused("map_partitions takes files: a path, a folder, a pattern, or several, not [1.0]",

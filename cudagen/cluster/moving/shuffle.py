@@ -49,16 +49,16 @@ def write(workers: Workers, kernel: str, apart: Apart, arrays: Sequence[Held], h
     sent = places * len(spans) if first else elements[0].length
     each = sum([DTYPES[spread.base].itemsize for spread in elements])
     workers.told.reads(kernel, apart.results[0], SHUFFLED, sent * each)
-    results = {name: Spread(base, places) for name, base in zip(apart.results, apart.bases, strict=True)}
+    results = [Spread(base, places) for base in apart.bases]
     for d, (low, high) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)):
         names = [f"place{d}", f"chains{d}", *[f"value{k}_{d}" for k, _ in enumerate(apart.values)]]
         given = [workers.code, *workers.parts_of(givers, names, f"{kernel}_part-{low}")]
         made = [made_before(f"result{k}", base, before, low, high, held, given)
                 for k, (base, before) in enumerate(zip(apart.bases, apart.before, strict=True))]
         task = workers.submit(f"{kernel}_written-{low}", tasks.written, writing, made, d, len(givers), given=given)
-        for k, spread in enumerate(results.values()):
+        for k, spread in enumerate(results):
             spread.slabs.append(Slab(low, high, task, f"result{k}"))
-    return results
+    return dict(zip(apart.results, results, strict=True))
 
 
 def part_of(spread: Spread, low: int, high: int, given: list[Any]) -> Given:
