@@ -44,7 +44,7 @@ class Spread:
     @property
     def is_in_file(self) -> bool:
         """Does each task read what it needs of a file?"""
-        return all([hasattr(slab.task, "path") for slab in self.slabs])
+        return all([hasattr(slab.task, "place") for slab in self.slabs])
 
     def between(self, low: int, high: int) -> Iterator[Slab]:
         """The parts of slabs that have elements from `low` to before `high`."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.records import dataclass
+from nessie.base.system.mapped_files import Place
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.slabs import Piece
 from nessie.cudagen.cpu.device import load
@@ -34,15 +35,12 @@ class Code:
 
 @dataclass(frozen=True)
 class InFile:
-    """Stands for a task that has given an array which lies in a file from this byte on. Its parts are read when they
-    are needed, and never lost."""
-    path: str
-    offset: int
-    base: str
-    length: int
+    """Stands for a task that has given an array, which lies at this place in a file. Its parts are read when they are
+    needed, and never lost."""
+    place: Place
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        return np.memmap(self.path, DTYPES[self.base], "r", self.offset, (self.length,))
+        return self.place.array()
 
 
 @dataclass(frozen=True)
@@ -221,9 +219,9 @@ def same(code: Code, given: list[Any]) -> Code:
     return code
 
 
-def into_file(file: InFile, array: Given, given: list[Any]) -> None:
+def into_file(place: Place, array: Given, given: list[Any]) -> None:
     """Write the elements where they belong in a file, which has that size."""
-    room = np.memmap(file.path, DTYPES[file.base], "r+", file.offset, (file.length,))
+    room = np.memmap(place.path, place.dtype, "r+", place.offset, (place.count,))
     room[array.low:array.high] = assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
     room.flush()
 

@@ -21,7 +21,7 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import deadline
-from nessie.base.system.mapped_files import NewFile, mapped, place_of
+from nessie.base.system.mapped_files import NewFile, Place, mapped, place_of
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
@@ -171,17 +171,16 @@ class Workers:
         cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
         if self.engine.shares == FILES and len(held):
-            place = place_of(held)
-            path, offset = (place.path, place.offset) if place else (self.in_file(np.ascontiguousarray(held)), 0)
-            return Spread(base, len(held), [Slab(0, len(held), InFile(path, offset, base, len(held)))])
+            place = place_of(held) or self.in_file(np.ascontiguousarray(held))
+            return Spread(base, len(held), [Slab(0, len(held), InFile(place))])
         return Spread(base, len(held), [Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(
             held[low:high]))) for low, high in parts])
 
-    def in_file(self, values: np.ndarray[Any, Any]) -> str:
-        """The path of a file that holds the values until the next run."""
+    def in_file(self, values: np.ndarray[Any, Any]) -> Place:
+        """A place in a file that holds the values until the next run."""
         path = self.new_file()
         values.tofile(path)
-        return path
+        return Place(path, 0, values.dtype.str, len(values))
 
     def new_file(self) -> str:
         if self.folder is None:
@@ -219,7 +218,7 @@ class Workers:
         """The array in a file, which is there as long as somebody needs the array."""
         file = NewFile()
         os.truncate(file.path, spread.bytes)
-        room = InFile(file.path, 0, spread.base, spread.length)
+        room = Place(file.path, 0, DTYPES[spread.base].str, spread.length)
         waiting = []
         for low, high in self.spans(spread):
             given: list[Any] = []

@@ -176,7 +176,7 @@ def test_arrays_of_files_are_read_in_parts_by_tasks(tmp_path: Path) -> None:
     cluster = Cluster(cpu_code(fused), engine, 0, 0, WIDTH, quick=True)
     found = plain_value(execute(fused, [rows], cluster, host.HostLimits()), program.signature[1])
     assert agree(found, [[2.0 * x for x in row] for row in ROWS])
-    assert {part.path for part in given if isinstance(part, InFile)} == {str(tmp_path / "rows.npz")}
+    assert {part.place.path for part in given if isinstance(part, InFile)} == {str(tmp_path / "rows.npz")}
 
 
 def test_the_least_failure_is_told() -> None:

@@ -247,7 +247,7 @@ def test_a_mapped_file_is_read_by_workers(engine: OnDask, program: nessie.Progra
     submit = engine.submit
 
     def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
-        paths.extend([part.path for part in given if isinstance(part, InFile)])
+        paths.extend([part.place.path for part in given if isinstance(part, InFile)])
         return submit(name, function, *arguments, given=given)
 
     monkeypatch.setattr(engine, "submit", submitted)
