@@ -26,7 +26,7 @@ from nessie.api.values.sequences import Elements, Nested
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
-from nessie.files.written_by_workers import make_folder
+from nessie.files.written_by_workers import make_folder, new_file
 
 if TYPE_CHECKING:
     from nessie.api.options import Options
@@ -286,8 +286,9 @@ def written(result: Any, folder: str, number: int) -> str:
                           hint="leave out= out, and take the results")
     import pyarrow
     path = os.path.join(folder, f"part-{number:05}.parquet")
-    parquet().write_table(pyarrow.table({"result": in_arrow(result)}), f"{path}.new")
-    os.replace(f"{path}.new", path)
+    table = pyarrow.table({"result": in_arrow(result)})
+    with new_file(path) as new:
+        parquet().write_table(table, new)
     return path
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -109,14 +110,26 @@ def write_table(path: str, length: int, column: Any, encode: Callable[[str, Flat
     """What is wrong, if something is. The file is there as a whole, or not at all."""
     try:
         data = encode(path, Flat(length, received(column)))
-        with open(f"{path}.new", "wb") as file:
+        with new_file(path) as new, open(new, "wb") as file:
             file.write(data)
-        os.replace(f"{path}.new", path)
     except NessieError as error:
         return error.message
-    except OSError as error:
-        return f"{path}: cannot be written: {error.strerror or error}"
     return ""
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[str]:
+    """The path of a file that becomes the one at `path` when it is complete, and goes if it does not become so."""
+    target = os.path.realpath(path)
+    new = f"{target}.new"
+    try:
+        yield new
+        os.replace(new, target)
+    except OSError as error:
+        raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(new)
 
 
 # Arrays -----------------------------------------------------------------------------------------
@@ -130,9 +143,8 @@ def write_array(hands: Hands, path: str, array: Array) -> bool:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": np.lib.format.dtype_to_descr(array.dtype),
                                                   "fortran_order": False, "shape": array.shape})
-    target = os.path.realpath(path)
-    new, begin = f"{target}.new", len(header.getvalue())
-    try:
+    begin = len(header.getvalue())
+    with new_file(path) as new:
         with open(new, "wb") as file:
             file.write(header.getvalue())
             file.truncate(begin + array.nbytes)
@@ -140,12 +152,6 @@ def write_array(hands: Hands, path: str, array: Array) -> bool:
         cuts = [(first, min(step, array.size - first)) for first in range(0, array.size, step)]
         do(hands, [(write_range, new, begin + first * array.itemsize, Place(
             place.path, place.offset + first * array.itemsize, place.dtype, count)) for first, count in cuts])
-        os.replace(new, target)
-    except OSError as error:
-        raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        if os.path.exists(new):
-            os.unlink(new)
     return True
 
 

@@ -147,6 +147,18 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
             lambda: program.both.map_partitions(tmp_path / "rows.npz", out=tmp_path / "tuples"))
 
 
+def test_a_disk_that_is_full(rows: Any, program: nessie.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                             ) -> None:
+    def full(table: Any, path: str) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(parquet, "write_table", full)
+    refused("part-00000.parquet: cannot be written: No space left on device",
+            lambda: program.score.map_partitions(rows[0] / "one.parquet", out=tmp_path / "out"))
+    assert not list((tmp_path / "out").iterdir())
+
+
 @pytest.mark.parametrize("name, content, message", [
     ("a.npy", b"", "a.npy: no file of NumPy's, or a damaged one"),
     ("a.npz", b"PK", "a.npz: no file of NumPy's, or a damaged one"),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,13 @@ def test_the_first_worker_that_fails_is_told(tmp_path: Path) -> None:
     half = Flat(1, Nested(np.array([0, 1]), np.array([0xD800], np.int64)))
     with pytest.raises(NessieError, match="half of a surrogate pair is no text that Arrow holds"):
         write_value(str(tmp_path / "parts.parquet"), half, Seq(Seq(CHAR)), hands=lambda: InProcess(2))
+
+
+def test_a_file_that_is_not_complete_goes(tmp_path: Path) -> None:
+    with (pytest.raises(NessieError, match="a: cannot be written: No space left on device"),
+          written_by_workers.new_file(str(tmp_path / "a")) as new):
+        Path(new).write_bytes(b"half")
+        raise OSError(ENOSPC, "No space left on device")
+    with written_by_workers.new_file(str(tmp_path / "b")) as new:
+        Path(new).write_bytes(b"all")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("b", b"all")]
