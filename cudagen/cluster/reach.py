@@ -140,8 +140,8 @@ def places_of(ranges: Iterable[Range], most: int) -> Ints | None:
 @dataclass
 class Run:
     """A run on ranges. `numbers`: the ints that are known, in this block; `arrays`: what arrays of a function are
-    called outside; `tests`: what bools, and ints, stand for; `whole`: ints that are so
-    many whole steps after others; `alive`: the lanes that get here."""
+    called outside; `tests`: what bools, and ints, stand for; `whole`: ints that are so many whole steps after others;
+    `alive`: the lanes that get here."""
     functions: Mapping[str, Function]
     facts: Facts
     arrays: dict[str, str]

@@ -50,10 +50,9 @@ Held = np.ndarray[Any, Any] | Spread
 
 @dataclass
 class ToldOfCluster:
-    """What happened, for who asks: tasks by the names of what they do, kernels on one worker, arrays that all workers
-    got with their bytes, bytes that came to the driver, and how often it waited; how arrays lie for a kernel's tasks
-    (LOCAL, BORDERED, BROAD, ON_ONE, SHUFFLED,
-    BY_PLACES), and the bytes that move for it."""
+    """Counts what happened. `tasks`: by names of what they do; `on_one`: phases that one worker does alone; `broad`:
+    bytes of arrays that all workers get; `here`: launches on the driver; `came`: bytes that came to the driver;
+    `waits`: how often it waited; `lies`: how an array lies for a kernel's tasks, and the bytes that move for it."""
     tasks: Counter[str] = field(default_factory=Counter)
     on_one: Counter[tuple[str, str]] = field(default_factory=Counter)
     broad: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -46,10 +46,10 @@ def asked(job: Job, lengths: Mapping[str, int], cuts: Mapping[str, Ints], given:
     """The places that a run of chunks asks for, of arrays of these lengths: in the order in which it does; and once
     each, by who has them, from one cut to before the next. It runs twice: first to count them."""
     count = run_chunks(with_room(job, lengths, dict.fromkeys(lengths, 0)), given)
-    found = run_chunks(with_room(job, lengths, {name: int(count[asked_of(name)][0]) + 1 for name in lengths}), given)
+    noted = run_chunks(with_room(job, lengths, {name: int(count[asked_of(name)][0]) + 1 for name in lengths}), given)
     made: Arrays = {}
     for name, length in lengths.items():
-        places = np.clip(found[asked_of(name)][1:], 0, max(0, length - 1))
+        places = np.clip(noted[asked_of(name)][1:], 0, max(0, length - 1))
         if name not in cuts:
             made[name] = places
             continue
