@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,7 +44,10 @@ class Served:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)
             answer = connection.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+            said = b""
+            with suppress(ConnectionResetError):        # by a server that refuses before it has read all
+                said = answer.read()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, said
         finally:
             connection.close()
 
