@@ -41,7 +41,6 @@ OTHERS = {
     "nessie/tool/prompt/history.py": "the prompt's history, which is added to; it is only made here",
     "nessie/serve/worker.py": "a pipe to its server, and what it prints otherwise to nowhere",
     "nessie/files/numpy_format.py": "to bytes in memory",
-    "nessie/api/partitions.py": "Arrow writes a part, which would take memory twice, and it is moved into its place",
     "nessie/base/system/mapped_files.py": "a file of the run's own, for an array; it is only made here",
     "nessie/files/read_by_workers.py": "arrays that workers fill, in files of the run's own",
     "nessie/files/written_by_workers.py": "workers write parts of a new file, which is moved into its place at the end",
