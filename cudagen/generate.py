@@ -29,7 +29,8 @@ from nessie.cudagen.skeletons.apart.functions import thread_function
 from nessie.cudagen.skeletons.apart.kernels import thread_kernel
 from nessie.cudagen.skeletons.apart.plan import plan_apart
 from nessie.cudagen.skeletons.cpu.order import plan_order
-from nessie.cudagen.skeletons.cpu.products import is_product, plan_products
+from nessie.cudagen.skeletons.cpu.products import plan_product
+from nessie.cudagen.skeletons.cpu.products import tiled as product_of
 from nessie.cudagen.skeletons.cpu.tiles import is_tiled, plan_tiles
 from nessie.cudagen.skeletons.cpu.walk import plan_walk
 from nessie.cudagen.skeletons.cuda.order import plan_cuda_order
@@ -147,9 +148,11 @@ def of_kernel(kernel: ir.Kernel, program: ir.Program, tables: Tables, target: st
             return plan_order(kernel, program, tables, width, each)
         case "cpu":
             walk = walk_of(kernel, program)
-            if is_tiled(walk) and not is_product(walk):
+            product = product_of(walk)
+            if product is None and is_tiled(walk):
                 return plan_tiles(walk, tables, width)
-            return plan_products(walk, tables, width, plan_walk(walk, tables, width, alone=True))
+            made = plan_walk(walk, tables, width, alone=True)
+            return made if product is None else plan_product(product, walk, tables, width, made)
         case "cuda" if by_owners(kernel):
             return plan_owners(kernel, program, tables)
         case "cuda" if in_threads(kernel):

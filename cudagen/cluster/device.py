@@ -25,7 +25,7 @@ from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.cudagen.cpu.assemble import CpuProgram
 from nessie.cudagen.cpu.device import Cpu
-from nessie.cudagen.host.device import MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar
+from nessie.cudagen.host.device import MOST_ROUNDS, NO_FAILURE, Array, ErrorWords, Held, Scalar, elements
 from nessie.lambda_cu.layout import scalar
 from nessie.lambda_cu.running.default_depths import MOST_CALLS
 
@@ -67,7 +67,7 @@ class Cluster(ErrorWords):
 
     def attempt(self, host: Any, values: Sequence[Held]) -> tuple[Any, list[Held]] | None:
         """Calls with little are done here by native code, once the host level has had work enough."""
-        if sum([value.length for value in values if isinstance(value, Array)]) > self.here:
+        if elements(values) > self.here:
             return None
         run = self.cpu.native(host)
         if run is None:

@@ -28,7 +28,7 @@ from nessie.cudagen.cluster.moving.asking import Asking
 from nessie.cudagen.cluster.ranges import Ints, Range
 from nessie.cudagen.cluster.reach import lanes_of, places_of
 from nessie.cudagen.cluster.sharing import Parts, hull, is_broad, lies, nothing, own_parts, part_of, tasks_of
-from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
+from nessie.cudagen.cluster.slabs import Slab, Spread
 from nessie.cudagen.cluster.tasks import ERRORS, Given, Job, Made, Told
 from nessie.cudagen.cluster.workers import BY_PLACES, Workers
 from nessie.cudagen.cpu.device import PreparedPhase
@@ -183,10 +183,8 @@ class Launch(KnownLaunch):
             there = held[low:high]
             base = next((b for b, t in DTYPES.items() if t == held.dtype), "int")
             return Made(name, base, low, high, values=there) if parameter.writable else Told(low, there)
-        found = pieces(list(held.between(low, high)), given)
-        if parameter.writable:
-            return Made(name, held.base, low, high, found, held.fill)
-        return Given(held.base, low, high, found, held.fill)
+        part = Given.of(held, low, high, given)
+        return Made(name, part.base, low, high, part.pieces, part.fill) if parameter.writable else part
 
     def asking(self, phase: Phase, wide: Sequence[str]) -> Asking | None:
         """How tasks ask for elements of these arrays, if that is less than all of them for each worker."""
@@ -225,7 +223,7 @@ class Launch(KnownLaunch):
         if len(held.slabs) == 1 and held.slabs[0].low == 0 and held.slabs[0].high == held.length:
             return held
         given: list[Any] = []
-        array = Given(held.base, 0, held.length, pieces(held.slabs, given), held.fill)
+        array = Given.of(held, 0, held.length, given)
         task = self.workers.submit(f"{self.name}-broadcast-{name}", tasks.whole, array, given=given)
         return Spread(held.base, held.length, [Slab(0, held.length, task)])
 

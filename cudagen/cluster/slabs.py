@@ -12,9 +12,20 @@ from typing import Any
 import numpy as np
 
 from nessie.base.records import dataclass
+from nessie.base.system.mapped_files import Place
 from nessie.base.values import DTYPES
 
 Piece = tuple[int, int, int, str, int]      # a slab for a worker: low, high, the number of what is given, name, start
+
+
+@dataclass(frozen=True)
+class InFile:
+    """Stands for a task that has given an array, which lies at this place in a file. Its parts are read when they are
+    needed, and never lost."""
+    place: Place
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        return self.place.array()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +55,7 @@ class Spread:
     @property
     def is_in_file(self) -> bool:
         """Does each task read what it needs of a file?"""
-        return all([hasattr(slab.task, "place") for slab in self.slabs])
+        return all([isinstance(slab.task, InFile) for slab in self.slabs])
 
     def between(self, low: int, high: int) -> Iterator[Slab]:
         """The parts of slabs that have elements from `low` to before `high`."""

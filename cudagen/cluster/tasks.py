@@ -15,7 +15,7 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.system.mapped_files import Place
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster.slabs import Piece
+from nessie.cudagen.cluster.slabs import Piece, Spread, pieces
 from nessie.cudagen.cpu.device import load
 from nessie.cudagen.host.device import STACK
 
@@ -34,16 +34,6 @@ class Code:
 
 
 @dataclass(frozen=True)
-class InFile:
-    """Stands for a task that has given an array, which lies at this place in a file. Its parts are read when they are
-    needed, and never lost."""
-    place: Place
-
-    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        return self.place.array()
-
-
-@dataclass(frozen=True)
 class Given:
     """An array that is read: elements from `low` to before `high`."""
     base: str
@@ -51,6 +41,11 @@ class Given:
     high: int
     pieces: Sequence[Piece]
     fill: Any = None
+
+    @classmethod
+    def of(cls, spread: Spread, low: int, high: int, given: list[Any]) -> Given:
+        """Such a part of an array in slabs, whose tasks join those that are given."""
+        return cls(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
 
 
 @dataclass(frozen=True)
@@ -130,8 +125,8 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
             case "errors" | "interrupt":
                 words.append(made[ERRORS].ctypes.data if word == ERRORS else interrupt_address())
                 continue
-            case Given(base, low, high, pieces, fill):
-                array = assembled(base, low, high, pieces, given, fill)
+            case Given(low=low):
+                array = assembled(word, given)
             case Answers():
                 array, low = answered(word, given), 0
             case Told(low, array):
@@ -178,7 +173,7 @@ def begun(made: Made, given: list[Any]) -> np.ndarray[Any, Any]:
     if made.values is not None:
         return np.array(made.values, DTYPES[made.base])
     if made.pieces:
-        return np.array(assembled(made.base, made.low, made.high, made.pieces, given, made.fill))
+        return np.array(assembled(made, given))
     array = np.empty(made.high - made.low, DTYPES[made.base])
     if made.fill is not None:
         array[:] = made.fill
@@ -191,23 +186,23 @@ def address(array: np.ndarray[Any, Any], low: int) -> int:
     return place - (WORD + 1) if place > WORD >> 1 else place
 
 
-def assembled(base: str, low: int, high: int, pieces: Sequence[Piece], given: list[Any], fill: Any = None
-              ) -> np.ndarray[Any, Any]:
-    """Elements from `low` to before `high`; without a copy where one piece has them all."""
-    for first, last, number, name, start in pieces:
+def assembled(part: Given | Made, given: list[Any]) -> np.ndarray[Any, Any]:
+    """Its elements; without a copy where one piece has them all."""
+    low, high = part.low, part.high
+    for first, last, number, name, start in part.pieces:
         if first <= low and high <= last:
             return np.ascontiguousarray(given[number][name][start + low - first:start + high - first])
-    array = np.empty(high - low, DTYPES[base])
-    if sum(last - first for first, last, *_ in pieces) < high - low:
-        array[:] = 0 if fill is None else fill
-    for first, last, number, name, start in pieces:
+    array = np.empty(high - low, DTYPES[part.base])
+    if sum(last - first for first, last, *_ in part.pieces) < high - low:
+        array[:] = 0 if part.fill is None else part.fill
+    for first, last, number, name, start in part.pieces:
         array[first - low:last - low] = given[number][name][start:start + last - first]
     return array
 
 
 def whole(array: Given, given: list[Any]) -> Arrays:
     """An array that many tasks read, put together once."""
-    return {"": assembled(array.base, array.low, array.high, array.pieces, given, array.fill)}
+    return {"": assembled(array, given)}
 
 
 def values(array: np.ndarray[Any, Any], given: list[Any]) -> Arrays:
@@ -222,7 +217,7 @@ def same(code: Code, given: list[Any]) -> Code:
 def into_file(place: Place, array: Given, given: list[Any]) -> None:
     """Write the elements where they belong in a file, which has that size."""
     room = np.memmap(place.path, place.dtype, "r+", place.offset, (place.count,))
-    room[array.low:array.high] = assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
+    room[array.low:array.high] = assembled(array, given)
     room.flush()
 
 
@@ -233,13 +228,13 @@ def some_of(names: Sequence[str], given: list[Any]) -> Arrays:
 
 def picked(array: Given, places: np.ndarray[Any, Any] | None, given: list[Any]) -> np.ndarray[Any, Any]:
     """All elements between the array's bounds, or those at places."""
-    found = assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
+    found = assembled(array, given)
     return found if places is None else found[places - array.low]
 
 
 def patched(array: Given, places: np.ndarray[Any, Any], values: np.ndarray[Any, Any], given: list[Any]) -> Arrays:
     """The array, with these elements at these places."""
-    found = np.array(assembled(array.base, array.low, array.high, array.pieces, given, array.fill))
+    found = np.array(assembled(array, given))
     found[places - array.low] = values
     return {"": found}
 
@@ -249,7 +244,7 @@ def borders_of(code_of: tuple[str, int, int], offsets: Given, words: Sequence[in
     """The borders that lie in segments whose offsets are given: the first one's number, and of each the segment and the
     element. `code_of`: the function, the width of chunks, and how many borders there are."""
     function, width, count = code_of
-    found = assembled(offsets.base, offsets.low, offsets.high, offsets.pieces, given)
+    found = assembled(offsets, given)
     least, most = offsets.low, offsets.high - 2
     first, beyond = [min(count, -(-(int(found[row - offsets.low]) + row) // width))
                      for row in (offsets.low, offsets.high - 1)]

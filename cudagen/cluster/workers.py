@@ -28,8 +28,8 @@ from nessie.cudagen.cluster.borders import Borders
 from nessie.cudagen.cluster.engine import FILES, Died, Engine, Interrupted
 from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.ranges import Ints
-from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
-from nessie.cudagen.cluster.tasks import Given, InFile
+from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, pieces
+from nessie.cudagen.cluster.tasks import Given
 from nessie.cudagen.cpu.device import Cpu, load
 from nessie.cudagen.host.device import NO_FAILURE, Array
 from nessie.cudagen.host.memory import view
@@ -177,14 +177,11 @@ class Workers:
 
     def in_file(self, values: np.ndarray[Any, Any]) -> Place:
         """A place in a file that holds the values until the next run."""
-        path = self.new_file()
-        values.tofile(path)
-        return Place(path, 0, values.dtype.str, len(values))
-
-    def new_file(self) -> str:
         if self.folder is None:
             self.folder = TemporaryDirectory(prefix="nessie-cluster-")
-        return os.path.join(self.folder.name, f"{next(self.files)}.bin")
+        path = os.path.join(self.folder.name, f"{next(self.files)}.bin")
+        values.tofile(path)
+        return Place(path, 0, values.dtype.str, len(values))
 
     def placed(self, array: Array) -> Held:
         """An argument of a launch on workers: in slabs, unless it has few elements."""
@@ -221,7 +218,7 @@ class Workers:
         waiting = []
         for low, high in self.spans(spread):
             given: list[Any] = []
-            array = Given(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
+            array = Given.of(spread, low, high, given)
             waiting.append(self.submit(f"write-{low}", tasks.into_file, room, array, given=given))
         self.gather(waiting)
         return np.asarray(mapped(file, DTYPES[spread.base], spread.length, "c"))
@@ -229,7 +226,7 @@ class Workers:
     def pick(self, spread: Spread, low: int, high: int, places: Ints | None = None) -> Any:
         """A task that gives elements between these bounds, all or those at places."""
         given: list[Any] = []
-        array = Given(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
+        array = Given.of(spread, low, high, given)
         return self.submit("pick", tasks.picked, array, places, given=given)
 
     def elements(self, spread: Spread, places: Ints) -> np.ndarray[Any, Any]:

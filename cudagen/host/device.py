@@ -100,6 +100,11 @@ def said_beyond(number: int, sites: int) -> tuple[int, int]:
     return what, call
 
 
+def elements(values: Sequence[Held]) -> int:
+    """The elements of all arrays among these."""
+    return sum([value.length for value in values if isinstance(value, Array)])
+
+
 class OutOfMemory(Exception):
     """An allocation would go beyond the limit; nothing was allocated."""
 

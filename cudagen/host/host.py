@@ -42,6 +42,7 @@ from nessie.cudagen.host.device import (
     Held,
     Outgrown,
     OutOfMemory,
+    elements,
     said_beyond,
 )
 from nessie.cudagen.host.evaluate import HostFailure, Surroundings, evaluate, plain
@@ -142,10 +143,6 @@ class Trials:
 
     def failed(self, function: str, values: Sequence[Held]) -> None:
         self.most[function] = elements(values) // 2
-
-
-def elements(values: Sequence[Held]) -> int:
-    return sum([value.length for value in values if isinstance(value, Array)])
 
 
 class Host:

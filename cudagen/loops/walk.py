@@ -38,11 +38,15 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     return (inner for statement in body for inner in BODIES.inside(statement))
 
 
+def blocks(statement: Stmt) -> dict[str, tuple[Stmt, ...]]:
+    """The statement's own blocks, by their fields."""
+    return {name: block for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
+
+
 def with_blocks(statement: Stmt, change: Callable[[Stmt], Iterable[Stmt]]) -> Stmt:
     """The statement, each of whose own blocks has, for each of its statements, those that it is changed to."""
-    blocks = {name: tuple([new for s in block for new in change(s)])
-              for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
-    return updated(statement, **blocks)
+    return updated(statement, **{name: tuple([new for s in block for new in change(s)])
+                                 for name, block in blocks(statement).items()})
 
 
 def expressions(statement: Stmt) -> tuple[Exp, ...]:

@@ -12,7 +12,6 @@ from nessie.arrays import nodes, recorded
 from nessie.arrays.bodies.kinds import BOOL, FLOAT, INT, Items, Rows, is_number, shown
 from nessie.arrays.bodies.outside import see
 from nessie.arrays.checks import one_dimension
-from nessie.arrays.errors import caller
 from nessie.arrays.shapes.axes import grid, rows
 from nessie.arrays.shapes.joining import concatenated, stacked
 from nessie.arrays.shapes.reshaping import axis_of
@@ -21,9 +20,7 @@ from nessie.base.source import NessieError
 
 def mapped(what: str, a: Any, function: Callable[[Any], Any]) -> arrays.Array:
     """Return what the function makes of each element; its errors are told where the user's code has asked for it."""
-    body = see(function)
-    body.caller = caller()
-    return arrays.Array(recorded.combined(what, [a], body, False))
+    return arrays.Array(recorded.asked_for(what, [a], function))
 
 
 # Elements by keys -------------------------------------------------------------------------------

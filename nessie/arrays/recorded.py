@@ -141,6 +141,13 @@ def met(of: Sequence[nodes.Node]) -> Caller | None:
     return caller() if len(shapes) > 1 and any([None in shape for shape in shapes]) else None
 
 
+def asked_for(what: str, operands: Sequence[Any], function: Callable[..., Any]) -> nodes.Node:
+    """What the function makes of elements; its errors are told where the user's code has asked for it."""
+    body = see(function)
+    body.caller = caller()
+    return combined(what, operands, body, False)
+
+
 def some_dimensions(node: nodes.Node) -> nodes.Node:
     """The array; of one value, that with one element."""
     return node if node.shape else with_unit(node, 0)

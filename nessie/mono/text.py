@@ -35,8 +35,8 @@ def function_doc(function: mono.Function) -> Doc:
     parameters = ", ".join(f"{name(p.name)} : {show_type(p.type, False)}" for p in function.parameters)
     fold = "" if function.fold is None else f", {function.fold.form} by {name(function.fold.operator)}" \
         + " neutral" * function.fold.neutral
-    fold += f", row of {name(function.row_of)}" if function.row_of else ""
-    return (f"function {name(function.name)} ({parameters}) : {show_type(function.result, False)}{fold} =",
+    row = f", row of {name(function.row_of)}" if function.row_of else ""
+    return (f"function {name(function.name)} ({parameters}) : {show_type(function.result, False)}{fold}{row} =",
             Nest((LINE, exp_doc(function.body))))
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.cudagen.cluster.moving import tasks
-from nessie.cudagen.cluster.moving.shuffle import part_of
 from nessie.cudagen.cluster.slabs import Spread
-from nessie.cudagen.cluster.tasks import Answers, Job
+from nessie.cudagen.cluster.tasks import Answers, Given, Job
 from nessie.cudagen.cluster.workers import Held, Workers
 
 EACH_PLACE = 16                 # bytes that move for it
@@ -54,7 +53,7 @@ def ask(workers: Workers, name: str, arrays: Mapping[str, Held], jobs: Sequence[
         for d, (low, high) in enumerate(found):
             places = f"{array} of {d}"
             given = workers.parts_of(askers, [places], f"{name}_asked-{low}")
-            part = part_of(held, low, high, given)
+            part = Given.of(held, low, high, given)
             answers[array].append(workers.submit(f"{name}_answers-{low}", tasks.answers, part, places, len(askers),
                                                  given=given))
     return Asked(workers, name, arrays, askers, answers)

@@ -38,7 +38,7 @@ from nessie.cudagen.loops.nodes import (
     Var,
     While,
 )
-from nessie.cudagen.loops.walk import EXPRESSIONS, names, parts, statements, with_blocks
+from nessie.cudagen.loops.walk import EXPRESSIONS, blocks, names, parts, statements, with_blocks
 
 KNOWN = ("_carry", "_borders", "_kept", "cells")        # ends of arrays whose elements are known before a phase
 SIMPLE = (Let, Var, Set, Store, If, For, While, Atomic, Call, Shared, Prefetch, Return)
@@ -108,19 +108,15 @@ def derive(body: tuple[Stmt, ...], arrays: set[str], found: set[str], within: bo
                 found |= {array} if depends else set()
             case Call(results):
                 found |= {*results} if depends else set()
-        for block in blocks(statement):
+        for block in blocks(statement).values():
             derive(block, arrays, found, depends)
-
-
-def blocks(statement: Stmt) -> list[tuple[Stmt, ...]]:
-    return [block for name, block in vars(statement).items() if name in ("body", "then", "orelse")]
 
 
 def may_ask(body: tuple[Stmt, ...], arrays: set[str], written: set[str]) -> bool:
     """Does nothing that leads to a read of these arrays depend on what they hold, or on what the function writes?"""
     later = derived(body, arrays | written)
     for statement in statements(body):
-        reads = any(load.array in arrays for block in blocks(statement) for load in loads(block))
+        reads = any(load.array in arrays for block in blocks(statement).values() for load in loads(block))
         own = [set(names(exp)) for exp in EXPRESSIONS.of(statement)]
         match statement:
             case Call(arguments=arguments) if any(set(names(a)) & arrays for a in arguments):

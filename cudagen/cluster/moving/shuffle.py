@@ -39,7 +39,7 @@ def write(workers: Workers, kernel: str, apart: Apart, arrays: Sequence[Held], h
     givers = []
     for low, high in spans:
         given: list[Any] = [workers.code]
-        place, *values = [part_of(spread, low, high, given) for spread in elements]
+        place, *values = [Given.of(spread, low, high, given) for spread in elements]
         if first:
             task = workers.submit(f"{kernel}_combined-{low}", tasks.combined, writing, place, values, cuts,
                                   given=given)
@@ -59,10 +59,6 @@ def write(workers: Workers, kernel: str, apart: Apart, arrays: Sequence[Held], h
         for k, spread in enumerate(results):
             spread.slabs.append(Slab(low, high, task, f"result{k}"))
     return dict(zip(apart.results, results, strict=True))
-
-
-def part_of(spread: Spread, low: int, high: int, given: list[Any]) -> Given:
-    return Given(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
 
 
 def made_before(name: str, base: str, before: ir.Exp, low: int, high: int, held: Mapping[str, Held], given: list[Any]

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from nessie.cudagen.cluster.moving import tasks
-from nessie.cudagen.cluster.moving.shuffle import part_of
 from nessie.cudagen.cluster.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread
-from nessie.cudagen.cluster.tasks import some_of
+from nessie.cudagen.cluster.tasks import Given, some_of
 from nessie.cudagen.cluster.workers import SHUFFLED, Workers
 
 Borders = tuple[Ints, Ints, Ints]
@@ -32,7 +31,7 @@ def sort(workers: Workers, kernel: str, keys: Spread, base: str, function: str, 
     runs = []
     for low, high in spans:
         given: list[Any] = []
-        part = part_of(keys, low, high, given)
+        part = Given.of(keys, low, high, given)
         runs.append(workers.submit(f"{kernel}_run-{low}", tasks.sorted_run, part, function, descending,
                                    given=given))
     found = workers.gather(workers.parts_of(runs, ("some", "ranks"), f"{kernel}_some"), kernel, f"{kernel}_run")
@@ -67,7 +66,7 @@ def firsts(workers: Workers, kernel: str, keys: Spread) -> Spread:
     givers = []
     for low, high in spans:
         given: list[Any] = []
-        part = part_of(keys, low, high, given)
+        part = Given.of(keys, low, high, given)
         givers.append(workers.submit(f"{kernel}_heads-{low}", tasks.heads, part, len(spans), given=given))
     workers.told.reads(kernel, "keys", SHUFFLED, 3 * keys.bytes)
     receivers = [workers.submit(f"{kernel}_joined-{d}", tasks.joined, d, given=workers.parts_of(

@@ -35,10 +35,6 @@ RUN = 64                        # places of a sorted run that are told, from whi
 GREATEST, LEAST, INFINITE = 2**63 - 1, -(2**63), 0x7FF0000000000000
 
 
-def found(array: Given, given: list[Any]) -> np.ndarray[Any, Any]:
-    return assembled(array.base, array.low, array.high, array.pieces, given, array.fill)
-
-
 # Reads ------------------------------------------------------------------------------------------
 
 
@@ -72,7 +68,7 @@ def with_room(job: Job, lengths: Mapping[str, int], rooms: Mapping[str, int]) ->
 
 def answers(array: Given, asked: str, askers: int, given: list[Any]) -> Arrays:
     """The elements that each of so many others wants of this part of an array; `asked` names the places."""
-    values = found(array, given)
+    values = assembled(array, given)
     return {f"to {asker}": values[part[asked] - array.low] for asker, part in enumerate(given[:askers])}
 
 
@@ -108,7 +104,7 @@ class Writing:
 def parted(place: Given, values: Sequence[Given], cuts: Ints, chains: Ints, given: list[Any]) -> Arrays:
     """Elements for those who have their places, from one cut to before the next; those with places elsewhere are
     nobody's. With each part, where chains begin in it."""
-    places, arrays = found(place, given), [found(value, given) for value in values]
+    places, arrays = assembled(place, given), [assembled(value, given) for value in values]
     return in_parts(places, arrays, cuts, chains - place.low)
 
 
@@ -129,7 +125,7 @@ def combined(writing: Writing, place: Given, values: Sequence[Given], cuts: Ints
     """As `parted`, of what comes of all elements together, at each place."""
     count = int(cuts[-1])
     tables = writing.of_all(count)
-    writing.write(given[0], found(place, given), [found(value, given) for value in values], tables)
+    writing.write(given[0], assembled(place, given), [assembled(value, given) for value in values], tables)
     return in_parts(np.arange(count), tables, cuts, np.zeros(0, np.int64))
 
 
@@ -174,7 +170,7 @@ def codes_of(keys: np.ndarray[Any, Any], descending: bool = False) -> Ints:
 def sorted_run(array: Given, function: str, descending: bool, given: list[Any]) -> Arrays:
     """A part by itself: its keys by a function of the library; or, without one, codes and positions. Some codes with
     their numbers in the run are told."""
-    keys = found(array, given)
+    keys = assembled(array, given)
     if function:
         made = np.empty_like(keys)
         SORTS[function](keys, made)
@@ -221,7 +217,7 @@ def merged(function: str, number: int, given: list[Any]) -> Arrays:
 def heads(array: Given, receivers: int, given: list[Any]) -> Arrays:
     """The different codes of a part and where each is first, by who asks for them; and for each element its head's
     number, -1 for NaN, which equals nothing."""
-    keys = found(array, given)
+    keys = assembled(array, given)
     codes = codes_of(keys)
     there = ~np.isnan(keys) if keys.dtype == np.float64 else np.ones(len(keys), bool)
     different, first, inverse = np.unique(codes[there], return_index=True, return_inverse=True)

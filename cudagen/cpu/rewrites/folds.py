@@ -36,7 +36,16 @@ from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.thunks import COSTLY
 from nessie.cudagen.loops.marks import all_marked, marked, with_marks
 from nessie.cudagen.loops.nodes import Exp, For, Function, If, Let, Load, Name, Op, Set, Shared, Stmt, Store, Var
-from nessie.cudagen.loops.walk import bound_names, expressions, names, parts, read_names, statements, with_blocks
+from nessie.cudagen.loops.walk import (
+    blocks,
+    bound_names,
+    expressions,
+    names,
+    parts,
+    read_names,
+    statements,
+    with_blocks,
+)
 from nessie.cudagen.skeletons.cpu.lanes import LANES
 
 STRIPS = (4 * LANES, LANES)     # elements at a time: enough additions that do not wait for each other; what is left
@@ -151,10 +160,9 @@ class Elements:
                 return None
             if isinstance(statement, For):
                 self.moves[statement.index] = ALIKE
-            blocks = {name: self.parts_of(block) for name, block in vars(statement).items()
-                      if name in ("body", "then", "orelse")}
-            fold = Fold(statement, {name: block for name, block in blocks.items() if block is not None})
-            if len(fold.blocks) < len(blocks):
+            inside = {name: self.parts_of(block) for name, block in blocks(statement).items()}
+            fold = Fold(statement, {name: block for name, block in inside.items() if block is not None})
+            if len(fold.blocks) < len(inside):
                 return None
             found += [*([tuple(run)] if run else []), fold]
             run = []

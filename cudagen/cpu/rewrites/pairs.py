@@ -30,7 +30,7 @@ from nessie.cudagen.loops.nodes import Exp, For, Function, If, Let, Load, Name, 
 from nessie.cudagen.loops.walk import bound_names, expressions, parts, statements, with_blocks
 
 LONG = 250                      # cycles that the operations of an element wait for each other
-CYCLES = {"mod": 12, "rem": 12, "div": 12, "quot": 12, "/": 12, "*": 4}         # of others: 1
+CYCLES = {"mod": 12, "rem": 12, "/": 12, "*": 4}          # of others: 1
 MEMORY = 5                      # cycles until an element of an array is there
 
 

@@ -69,23 +69,17 @@ def tiled(walk: Walk) -> Tiled | None:
                  (ROWS, COLUMNS, 2 * LANES))
 
 
-def is_product(walk: Walk) -> bool:
-    """Can tiles of registers do what the walk does, where they pay?"""
-    return tiled(walk) is not None
-
-
 def limits(width: int) -> str:
     """What else must hold where tiles pay, in words."""
     return (f"and {width:,} elements at most; where all rows and columns have fewer elements than {MORE} times the "
             f"arrays that are read, and {ROOM:,} more")
 
 
-def plan_products(walk: Walk, tables: Tables, width: int, other: Module) -> Module:
-    """The plan, with its functions, if tiles can do what the walk does. `other`: that of the walk, which does the same
-    where they do not pay."""
-    found, root = tiled(walk), walk.root
-    if found is None or not isinstance(root, ir.Uniform):
-        return other
+def plan_product(found: Tiled, walk: Walk, tables: Tables, width: int, other: Module) -> Module:
+    """The plan, with its functions, of tiles that can do what the walk does. `other`: that of the walk, which does the
+    same where they do not pay."""
+    root = walk.root
+    assert isinstance(root, ir.Uniform)
     kernel = Kernel(walk, tables, None, states_of(walk))
     packed(kernel, root, found.products, *found.groups)
     tiles(kernel, root, found.products, *found.groups)

@@ -9,8 +9,6 @@ from nessie.api.values.sequences import Nested, Tuples
 from nessie.arrays import array as arrays
 from nessie.arrays import recorded, values
 from nessie.arrays.bodies.kinds import BOOL, Items, Rows
-from nessie.arrays.bodies.outside import see
-from nessie.arrays.errors import caller
 from nessie.base.source import NessieError
 
 END = 2 ** 62           # no row is as long
@@ -62,6 +60,4 @@ def of_rows(rows: arrays.Array, within: Any) -> Any:
 
 def of_body(body: Any, *operands: arrays.Array) -> Any:
     """Return what the body makes of each row; its errors are told where the user's code has asked for the part."""
-    found = see(body)
-    found.caller = caller()
-    return arrays.Array(recorded.combined("the part", operands, found, False)).to_numpy()
+    return arrays.Array(recorded.asked_for("the part", operands, body)).to_numpy()

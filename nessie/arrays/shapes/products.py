@@ -7,8 +7,6 @@ from typing import Any
 from nessie.arrays import array as arrays
 from nessie.arrays import recorded
 from nessie.arrays.bodies.kinds import BOOL, is_number, shown
-from nessie.arrays.bodies.outside import see
-from nessie.arrays.errors import caller
 from nessie.arrays.shapes.axes import grid, rows
 from nessie.arrays.shapes.reshaping import empty, known, reshaped, transposed
 from nessie.base.source import NessieError
@@ -49,9 +47,7 @@ def product(x: Any, y: Any) -> arrays.Array:
 
 def of_rows(a: arrays.Array, function: Callable[[Any], Any]) -> arrays.Array:
     """Return what the function makes of each row; its errors are told where the user's code has asked for it."""
-    body = see(function)
-    body.caller = caller()
-    return arrays.Array(recorded.combined("@", [rows(a)], body, False))
+    return arrays.Array(recorded.asked_for("@", [rows(a)], function))
 
 
 def both_bool(a: arrays.Array, b: arrays.Array) -> bool:

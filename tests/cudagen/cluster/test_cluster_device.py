@@ -26,7 +26,7 @@ from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import FILES, InProcess
 from nessie.cudagen.cluster.explaining import explained
-from nessie.cudagen.cluster.tasks import InFile
+from nessie.cudagen.cluster.slabs import InFile
 from nessie.cudagen.host import host
 from nessie.cudagen.host.device import Outgrown
 from nessie.cudagen.host.host import Trials

@@ -25,7 +25,7 @@ from nessie.base.values import Flat, Nested
 from nessie.cudagen.cluster import device, on_dask
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.on_dask import OnDask, asked, connected, described_here, refuse, started, version
-from nessie.cudagen.cluster.tasks import InFile
+from nessie.cudagen.cluster.slabs import InFile
 from nessie.files import arrow_format, written_by_workers
 from nessie.files.files import open_file, write_value
 from nessie.running.targets import Target
