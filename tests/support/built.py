@@ -1,10 +1,11 @@
-"""Programs of lambda_cu, ready for devices and on them: the passes behind `fuse`, without a driver. `width`: items a
-chunk of a CPU's, as narrow as a test likes."""
+"""Loops of NESL programs; and programs of lambda_cu, ready for devices and on them: the passes behind `fuse`, without a
+driver. `width`: items a chunk of a CPU's, as narrow as a test likes."""
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+from nessie.base.source import Source
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu.assemble import CpuProgram, assemble
 from nessie.cudagen.cpu.device import Cpu
@@ -17,8 +18,21 @@ from nessie.cudagen.cuda.link import GpuProgram, link
 from nessie.cudagen.generate import generate
 from nessie.cudagen.host import host
 from nessie.cudagen.host.translate import translate
+from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.unread import unread
+from nessie.driver import compile_program
+from nessie.forms import TEXT
 from nessie.lambda_cu import nodes as ir
+from nessie.pipeline import Job, pass_named
+from nessie.syntax.parser import parse_type
+
+
+def generated(text: str, entry: str, argument: str) -> Module:
+    """The loops that a NESL program has on the CPU, of this function, for an argument of this type."""
+    job = Job(entry=entry, argument=parse_type(Source("type", argument)))
+    module = compile_program(job, TEXT, Source("program", text), pass_named("generate"))
+    assert isinstance(module, Module)
+    return module
 
 
 def cpu_code(program: ir.Program, width: int | None = None) -> CpuProgram:

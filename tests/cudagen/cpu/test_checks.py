@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from built import generated
 
 import nessie
-from nessie.base.source import Source
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.checks import editions
@@ -17,10 +17,6 @@ from nessie.cudagen.loops import text as loops_text
 from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.printer import show
-from nessie.driver import compile_program
-from nessie.forms import TEXT
-from nessie.pipeline import Job, pass_named
-from nessie.syntax.parser import parse_type
 
 DOTS = re.compile(r"(?<=[a-z])\.")            # in names that the text of loops does not take
 PROGRAM = """
@@ -43,10 +39,7 @@ def program() -> nessie.Program:
 
 @cache
 def module(entry: str) -> Module:
-    job = Job(entry=entry, argument=parse_type(Source("type", TYPES[entry])))
-    found = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
-    assert isinstance(found, Module)
-    return found
+    return generated(PROGRAM, entry, TYPES[entry])
 
 
 @pytest.mark.parametrize("entry", ["roots", "quotients"])

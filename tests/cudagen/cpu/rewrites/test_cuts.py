@@ -5,17 +5,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from built import generated
 
 import nessie
-from nessie.base.source import Source
 from nessie.cudagen.cpu.rewrites.cuts import in_cuts
-from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import For, Function
 from nessie.cudagen.loops.walk import statements
-from nessie.driver import compile_program
-from nessie.forms import TEXT
-from nessie.pipeline import Job, pass_named
-from nessie.syntax.parser import parse_type
 
 PROGRAM = """
 function two(xs, k) : ([float], int) -> [float] = xs ++ drop(xs, 3);
@@ -36,9 +31,7 @@ def program() -> nessie.Program:
 
 
 def sweep(entry: str) -> Function:
-    job = Job(entry=entry, argument=parse_type(Source("type", "([float], int)")))
-    module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
-    assert isinstance(module, Module)
+    module = generated(PROGRAM, entry, "([float], int)")
     return [f for f in module.functions if f.name.endswith("_sweep")][-1]
 
 

@@ -5,17 +5,13 @@ from functools import cache, reduce
 
 import numpy as np
 import pytest
+from built import generated
 
 import nessie
-from nessie.base.source import NessieError, Source
+from nessie.base.source import NessieError
 from nessie.cudagen.cpu.rewrites.pairs import in_pairs
-from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import Const, For, Function
 from nessie.cudagen.loops.walk import statements
-from nessie.driver import compile_program
-from nessie.forms import TEXT
-from nessie.pipeline import Job, pass_named
-from nessie.syntax.parser import parse_type
 
 
 def chain(steps: int, divisor: str = "k", first: str = "x") -> str:
@@ -43,9 +39,7 @@ def program() -> nessie.Program:
 
 
 def pairs_of(entry: str) -> int:
-    job = Job(entry=entry, argument=parse_type(Source("type", "([int], int)")))
-    module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
-    assert isinstance(module, Module)
+    module = generated(PROGRAM, entry, "([int], int)")
     return sum([pairs(in_pairs(f)) - pairs(f) for f in module.functions])
 
 

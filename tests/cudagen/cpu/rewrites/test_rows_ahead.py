@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import generated
 
 import nessie
-from nessie.base.source import Source
 from nessie.cudagen.cpu.rewrites.rows_ahead import AHEAD, with_rows_ahead
 from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.interpreter import run
@@ -17,10 +17,6 @@ from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import Prefetch
 from nessie.cudagen.loops.text import parse, show
 from nessie.cudagen.loops.walk import statements
-from nessie.driver import compile_program
-from nessie.forms import TEXT
-from nessie.pipeline import Job, pass_named
-from nessie.syntax.parser import parse_type
 
 PROGRAM = """
 function gathered(graph, nodes) : ([[int]], [int]) -> [int] = flatten(graph -> nodes);
@@ -74,9 +70,7 @@ def test_the_same_is_computed(rows: int, longest: int) -> None:
 
 def asks(entry: str, argument: str) -> set[tuple[str, ...]]:
     """What functions ask for, those that do."""
-    job = Job(entry=entry, argument=parse_type(Source("type", argument)))
-    module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
-    assert isinstance(module, Module)
+    module = generated(PROGRAM, entry, argument)
     found = [tuple(s.array for s in statements(f.body) if isinstance(s, Prefetch)) for f in rewritten(module).functions]
     return {arrays for arrays in found if arrays}
 

@@ -6,16 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from built import generated
 
 import nessie
-from nessie.base.source import Source
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu import machine_code as building
-from nessie.cudagen.loops.module import Module
-from nessie.driver import compile_program
-from nessie.forms import TEXT
-from nessie.pipeline import Job, pass_named
-from nessie.syntax.parser import parse_type
 
 PROGRAM = """
 function columns(n, w) = {(rem(i, w), i / w, mod(i, w)) : i in [0:n]};
@@ -57,7 +52,5 @@ def test_a_failure_is_told() -> None:
 
 
 def test_loops_by_rows_are_vectors() -> None:
-    job = Job(entry="stencil", argument=parse_type(Source("type", "([float], int)")))
-    module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
-    assert isinstance(module, Module)
+    module = generated(PROGRAM, "stencil", "([float], int)")
     assert re.search("store <[248] x double>", building.optimised(llvm.llvm(module)))

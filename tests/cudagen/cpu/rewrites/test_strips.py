@@ -6,15 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from built import generated
 
 import nessie
-from nessie.base.source import Source
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu import machine_code as building
-from nessie.driver import compile_program
-from nessie.forms import TEXT
-from nessie.pipeline import Job, pass_named
-from nessie.syntax.parser import parse_type
 
 PROGRAM = """
 function steps(c, x, n) : (float, float, int) -> int =
@@ -120,8 +116,7 @@ def test_a_failure_in_a_strip_is_told(failing: list[int]) -> None:
 
 @pytest.mark.parametrize(("entry", "type_"), [("counts", "[float]"), ("roots", "[float]"), ("sum_of_roots", "[float]")])
 def test_strips_are_vectors_in_registers(entry: str, type_: str) -> None:
-    job = Job(entry=entry, argument=parse_type(Source("type", type_)))
-    module = compile_program(job, TEXT, Source("program", PROGRAM), pass_named("generate"))
+    module = generated(PROGRAM, entry, type_)
     text = building.optimised(llvm.llvm(module))        # type: ignore[arg-type]
     assert re.search("fmul <[248] x double>", text)
 
@@ -169,6 +164,5 @@ def test_an_index_out_of_range_in_a_strip_is_told(failing: int) -> None:
 
 @pytest.mark.skipif("avx512f" not in building.features(), reason="needs a processor that loads from eight places")
 def test_strips_that_read_are_vectors() -> None:
-    job = Job(entry="places", argument=parse_type(Source("type", "([float], [float])")))
-    module = compile_program(job, TEXT, Source("program", READING), pass_named("generate"))
+    module = generated(READING, "places", "([float], [float])")
     assert re.search("masked.gather.v[48]f64", building.optimised(llvm.llvm(module)))       # type: ignore[arg-type]
