@@ -40,7 +40,8 @@ from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import erase
 from nessie.program_cache import cached_program
-from nessie.running.targets import GPUS, Limits, Target, Where, target_of_code
+from nessie.running.target_names import GPUS, target_of_code
+from nessie.running.targets import Limits, Target, Where
 from nessie.session.calling import tuple_of
 from nessie.session.progress import progress_of_call, types_python
 from nessie.session.session import Session

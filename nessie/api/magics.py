@@ -36,7 +36,8 @@ from nessie.base.text.nearest import nearest
 from nessie.base.types import Scheme, expand, holds_function
 from nessie.base.values import arrays
 from nessie.running.results import restore
-from nessie.running.targets import TARGETS, Limits
+from nessie.running.target_names import TARGETS
+from nessie.running.targets import Limits
 from nessie.session.streams import print_outcomes, warn
 from nessie.syntax import nodes as syntax
 from nessie.syntax.errors.advice import OF_THE_PROMPT

@@ -15,7 +15,8 @@ from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
 from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.widths import SETTINGS, Widths
-from nessie.running.targets import TARGETS, Where
+from nessie.running.target_names import TARGETS
+from nessie.running.targets import Where
 from nessie.schedule.wishes.asked import asked, asked_levels
 from nessie.schedule.wishes.wishes import Wish
 

@@ -36,7 +36,8 @@ from nessie.base.values import arrays
 from nessie.lengths.told import Told
 from nessie.pipeline import Checking, Job
 from nessie.running.results import restore
-from nessie.running.targets import Limits, Target, target_of_code
+from nessie.running.target_names import target_of_code
+from nessie.running.targets import Limits, Target
 from nessie.running.world import World
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax

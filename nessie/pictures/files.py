@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import NessieError
 from nessie.base.system.writing import write
-from nessie.pictures.drawing import Window
+
+if TYPE_CHECKING:
+    from nessie.pictures.drawing import Window
 
 ENDING = ".svg"
 

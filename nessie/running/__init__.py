@@ -1,6 +1,7 @@
 """Runs compiled programs, under limits, and performs their effects.
 
     targets         runs programs on cpu, reference, cudasim or cuda
+    target_names    names the targets
     results         restores results to values of their source types
     world           performs effects: files, streams, other programs, the clock
     text_streams    the numbered streams of running programs

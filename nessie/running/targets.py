@@ -25,14 +25,13 @@ from nessie.base.system.ending import at_end
 from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
-from nessie.forms import WITHOUT_STACK
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.lambda_cu.running import stats
 from nessie.lambda_cu.running.stats import KernelStats
-from nessie.pipeline import TARGETS as COMPILED_FOR
 from nessie.pipeline import Job
 from nessie.program_cache import cached_program
+from nessie.running.target_names import DASK, GPUS, LOCAL_WORKERS, target_of_code
 from nessie.running.world import World
 
 if TYPE_CHECKING:
@@ -50,11 +49,6 @@ if TYPE_CHECKING:
     from nessie.tuning.file import Tuning
 
 T = TypeVar("T")
-
-GPUS = WITHOUT_STACK
-DASK = "dask"
-TARGETS = (*COMPILED_FOR, DASK)
-LOCAL_WORKERS = 2               # where nobody names a cluster
 
 SHARE_OF_MEMORY = 0.8           # the share of free memory that a run may take by default
 
@@ -94,11 +88,6 @@ class Stats:
         if self.kernels is not None:
             launched: list[ir.Kernel | ir.Function] = [*program.kernels, *[f for f in program.functions if f.apart]]
             self.kernels += [(k, done.kernels[k.name]) for k in launched if k.name in done.kernels]
-
-
-def target_of_code(target: str) -> str:
-    """The target that programs are compiled for, to run on this one."""
-    return "cpu" if target == DASK else target
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from nessie.base.system.deep import forget_interrupt, run_deep
 from nessie.base.types import Fun, Type
 from nessie.inspect.views import VIEWS, Call, Subject
 from nessie.pictures.files import as_data, pictures
+from nessie.running.target_names import DASK, LOCAL_WORKERS
 from nessie.session.progress import progress
 from nessie.session.streams import complain, open_streams, print_outcomes, say, say_aside, warn
 from nessie.tool import signals
@@ -178,7 +179,6 @@ def stream(options: argparse.Namespace) -> int:
     """A function that does the same for each row, on some rows after the others, or by the workers of a cluster."""
     from nessie.api.program import load
     from nessie.arguments.by_rows import refuse_unless_by_rows
-    from nessie.running.targets import DASK, LOCAL_WORKERS
     from nessie.syntax.parse import parse, read_source
     if options.target not in (None, "cpu", DASK):
         raise UsageError(f"--stream computes on CPUs, here or on workers, not by the target {options.target}",
@@ -362,7 +362,6 @@ def explain_cluster(options: argparse.Namespace) -> int:
     from nessie.cudagen.cluster.engine import InProcess
     from nessie.cudagen.cluster.explaining import explained
     from nessie.cudagen.cluster.workers import ToldOfCluster
-    from nessie.running.targets import LOCAL_WORKERS
     from nessie.syntax.parse import parse, read_source
     if not options.entry or not options.arguments:
         raise UsageError("of the target dask, a call is explained: -e ENTRY ARG")

@@ -28,7 +28,7 @@ from nessie.inspect.views import VIEWS
 from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
 from nessie.pictures.kinds import KINDS
 from nessie.pipeline import PASSES
-from nessie.running.targets import TARGETS
+from nessie.running.target_names import TARGETS
 from nessie.session.streams import say
 from nessie.tool.formats import CUBIN, ENDINGS
 from nessie.tuning.shapes import Shape, shape_of

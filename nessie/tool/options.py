@@ -13,6 +13,7 @@ from nessie.base.system.deadline import NEVER, Deadline
 from nessie.base.system.limits import COMMAND_LINE, PROMPT, LimitHints
 from nessie.base.system.writing import write
 from nessie.base.widths import Widths
+from nessie.running.target_names import DASK, target_of_code
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
 from nessie.session.streams import say, say_aside, warn
 from nessie.tool.command_line import CALLING, COMPILING
@@ -58,7 +59,7 @@ def target_of(options: argparse.Namespace, world: World) -> Target:
 
 def where_of(options: argparse.Namespace) -> Where:
     """The cluster that is asked for."""
-    from nessie.running.targets import DASK, Where
+    from nessie.running.targets import Where
     asked = [f"--{name}" for name in ("cluster", "workers", "dashboard") if getattr(options, name)]
     if asked and options.target != DASK:
         raise UsageError(f"{asked[0]} is an option of the target dask", hint="add --target dask")
@@ -133,7 +134,6 @@ def sizes_of(options: argparse.Namespace) -> dict[str, float]:
 
 
 def job_of(options: argparse.Namespace) -> pipeline.Job:
-    from nessie.running.targets import target_of_code
     return pipeline.Job(entry=options.entry or "", argument=type_of(options), lengths=type_of(options),
                         fuse=options.fuse or "ilp", target=target_of_code(options.target or "cpu"),
                         asked_target=options.target or "", machine=machine_of(options),

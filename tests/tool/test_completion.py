@@ -7,7 +7,8 @@ import pytest
 
 from nessie.base.source import Source
 from nessie.base.system.deep import run_deep
-from nessie.running.targets import TARGETS, Target
+from nessie.running.target_names import TARGETS
+from nessie.running.targets import Target
 from nessie.session.commands import NESL_COMMANDS
 from nessie.session.session import Session
 from nessie.tool.prompt.commands import PROMPT_COMMANDS

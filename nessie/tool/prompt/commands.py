@@ -21,7 +21,7 @@ from nessie.inspect.views import VIEWS, Subject
 from nessie.library import library
 from nessie.mono import nodes as mono
 from nessie.pictures.kinds import KINDS
-from nessie.running.targets import TARGETS
+from nessie.running.target_names import TARGETS
 from nessie.schedule.wishes.asked import asked, asked_levels
 from nessie.schedule.wishes.wishes import MAPPINGS
 from nessie.session.commands import FORMS_HELP, NESL_COMMANDS, Row, describe_, help_text, mono_of, row_of

@@ -11,7 +11,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source
 from nessie.base.system.file_names import files
 from nessie.base.text.types_text import BASES, show_scheme
-from nessie.running.targets import TARGETS
+from nessie.running.target_names import TARGETS
 from nessie.session.commands import NESL_COMMANDS, SHOWN, Row
 from nessie.syntax.lexer import WORDS, Lexer
 from nessie.syntax.parser import END_KINDS
