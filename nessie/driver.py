@@ -11,11 +11,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.records import dataclass
-from nessie.base.source import IllFormed, InternalError, NessieError, Source, UsageError
+from nessie.base.source import IllFormed, InternalError, NessieError, UsageError
 from nessie.base.system.writing import write
-from nessie.base.text.places import Places
 from nessie.forms import MONO, Form
-from nessie.pipeline import PASSES, Job, Pass, pass_named, stages, stages_between
+from nessie.pipeline import PASSES, Job, Pass, stages, stages_between
 
 if TYPE_CHECKING:
     from nessie.cudagen.cpu.assemble import CpuProgram
@@ -126,13 +125,3 @@ def write_into(folder: Path, name: str, content: str | bytes) -> None:
     except OSError as error:
         raise NessieError(f"cannot write {folder / name}: {error.strerror}") from None
     write(folder / name, content)
-
-
-def run_passes(names: list[str], text: str, job: Job | None = None) -> str:
-    """The text that the named passes make of the text of a program: what golden tests run."""
-    passes = tuple(pass_named(name) for name in names)
-    start = passes[0].inputs[0]
-    source = Source("text", text)
-    assert start.parse is not None
-    *_, last = steps(job or Job(), start, start.parse(source, Places(source)), passes)
-    return last.ran.output.show(last.program)

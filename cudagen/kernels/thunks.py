@@ -55,7 +55,7 @@ def apply(code: Code, tables: Tables, thunk: ir.Thunk, arguments: tuple[Value, .
     return evaluate(code, tables, thunk.body)
 
 
-def compute_once(code: Code, tables: Tables, exp: ir.Exp, name: str = "") -> None:
+def compute_once(code: Code, tables: Tables, exp: ir.Exp, name: str) -> None:
     """Compute the expression, which the name may be bound to, now; until the end of the block, whoever computes it
     again uses what it was."""
     value = known = scalar(code, tables, exp)

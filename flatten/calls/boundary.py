@@ -96,7 +96,7 @@ def params_of(emitter: Emitter, type_: Type, domain: Domain, crossing: Crossing 
     raise TypeError(type_)
 
 
-def params_of_leaf(emitter: Emitter, item: Type, crossing: Crossing = None, hint: str = "a") -> list[ir.Param]:
+def params_of_leaf(emitter: Emitter, item: Type, crossing: Crossing, hint: str) -> list[ir.Param]:
     """Declare fresh names for a payload: its size, then its elements."""
     size = emitter.declare("n", INT)
     return [size, *params_of(emitter, item, free_domain(size.name), crossing, hint)]

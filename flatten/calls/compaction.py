@@ -76,7 +76,7 @@ def chosen(emitter: Emitter, value: Sequence, item: Type, domain: Domain, hint: 
         return [start, length, *(atom for leaf in value.leaves for atom in packer.leaf(leaf, item))]
 
     bounds = params_of(emitter, Seq(item), domain, Within(()), hint)
-    payloads = [params_of_leaf(emitter, item, hint=hint) for _ in value.leaves]
+    payloads = [params_of_leaf(emitter, item, None, hint) for _ in value.leaves]
     crossing = iter(choice(emitter, few, copy, keep, [*bounds, *(param for params in payloads for param in params)]))
     first, count = next(crossing), next(crossing)
     return bounds_view(domain, first, count, tuple([unpack_leaf(emitter, item, crossing) for _ in value.leaves]))

@@ -279,7 +279,7 @@ def parameters(t: Translator, function: mono.Function, domain: Domain, kind: str
     last: list[ir.Param] = []
     pools = {}
     for path, item, hint in pooled(function, summary.pools):
-        names = params_of_leaf(t.emitter, item, hint=hint)
+        names = params_of_leaf(t.emitter, item, None, hint)
         pools[path] = unpack_leaf(t.emitter, item, received(names))
         last += names
     env: dict[str, Value] = {}

@@ -46,7 +46,7 @@ UNEQUAL = "Length mismatch in an apply-to-each."
 TRUE, FALSE = mono.Const(True, BOOL), mono.Const(False, BOOL)
 
 
-def folds(program: mono.Program, recursion: bool = True) -> mono.Program:
+def folds(program: mono.Program, recursion: bool) -> mono.Program:
     places = places_of_sequences(program)
     if not places and not any(isinstance(e, mono.Prim) and e.name.startswith(REDUCE)
                               for f in program.functions for e in expressions(f.body)):

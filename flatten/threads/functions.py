@@ -13,7 +13,7 @@ from nessie.mono import nodes as mono
 from nessie.mono.walk import called
 
 
-def thread_level(program: mono.Program, recursion: bool = True) -> frozenset[str]:
+def thread_level(program: mono.Program, recursion: bool) -> frozenset[str]:
     """Return the functions that run per element and call only such functions. A fold, which a combinator does at once,
     is none; the entry is one only if the program calls it. Without `recursion`, no function that is mutually recursive,
     or recursive other than by tail calls, is one."""

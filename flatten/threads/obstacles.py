@@ -25,7 +25,7 @@ class Obstacle:
     callee: str = ""
 
 
-def obstacles(program: mono.Program, recursion: bool = True) -> dict[str, Obstacle | None]:
+def obstacles(program: mono.Program, recursion: bool) -> dict[str, Obstacle | None]:
     """Return what stands first against running each function per element; None: nothing, it runs so. The entry is one
     of them if the program calls it."""
     found = thread_level(program, recursion)

@@ -35,16 +35,6 @@ class Bounds:
     depth: Bound
 
 
-def bounds_of_value(environment: Environment, exp: typed.Exp) -> Bounds:
-    """The bounds of an expression of the top level."""
-    counting = Counting(environment)
-    try:
-        counting.value(exp, {})
-    except Endless:
-        return Bounds(None, None)
-    return Bounds(counting.work, counting.depth)
-
-
 def bounds(environment: Environment, function: typed.Function) -> Bounds:
     """The bounds of a call of the function."""
     counting = Counting(environment)

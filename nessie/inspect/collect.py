@@ -63,7 +63,7 @@ def collect(job: pipeline.Job, start: forms.Form[Any], source: Source, program: 
 
 
 def collection(job: pipeline.Job, start: forms.Form[Any], source: Source, program: Any,
-               measured: Measured | None = None) -> Collection:
+               measured: Measured | None) -> Collection:
     return Collection(job, source, driver.run_through(job, start, program, pipeline.pass_named("fuse")), measured)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def thresholds(program: ir.Program, tuning: Tuning | None, entry: str, target: str,
-               decided: bool = False) -> ir.Program:
+               decided: bool) -> ir.Program:
     """Return the program with the tuning's thresholds. `entry`: what users call its function. What the program has not
     is an error, unless sizes that users expect may have `decided` it already."""
     if tuning is None:

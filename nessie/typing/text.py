@@ -33,11 +33,6 @@ def document(program: typed.Program) -> Doc:
     return join("\n", [(Mark(definition_doc(d), d), "\n") for d in program.definitions])
 
 
-def show_expression(exp: typed.Exp) -> str:
-    """Return the text of the expression alone; its free names are taken for variables of the top level."""
-    return render(Group(doc(exp, frozenset())))
-
-
 def definition_doc(definition: typed.Definition) -> Doc:
     match definition:
         case typed.Function(name, variables, parameter, result, body, text):

@@ -27,7 +27,7 @@ from nessie.base.names import Names
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu import scope
 from nessie.lambda_cu.check_choices import LAST
-from nessie.schedule.cost.profiles import CPU, Profile
+from nessie.schedule.cost.profiles import Profile
 from nessie.schedule.fuse import as_written
 from nessie.schedule.graph.regions import Region, RegionStep, Steps
 from nessie.schedule.graph.sizes import Estimates
@@ -47,7 +47,7 @@ TIMES = 8                       # as many elements as gathers
 FEW = 10_000                    # gathers from what a cache holds
 
 
-def few_gathers(program: ir.Program, profile: Profile = CPU, sizes: Mapping[str, float] | None = None) -> ir.Program:
+def few_gathers(program: ir.Program, profile: Profile, sizes: Mapping[str, float] | None) -> ir.Program:
     """Make versions of regions whose gathers may be few."""
     failing = scope.failing_functions(program.scalar_functions)
     kernels, made = Names(kernel.name for kernel in program.kernels), list[ir.Kernel]()

@@ -20,7 +20,7 @@ from nessie.base.source import InternalError, NessieError, Source
 from nessie.base.system.deep import run_deep
 from nessie.base.types import INT, Base, Pair, Seq, Type
 from nessie.base.values import Record
-from nessie.bounds.counting import Bounds, bounds, bounds_of_value
+from nessie.bounds.counting import Bounds, Counting, Endless, bounds
 from nessie.bounds.formulas import shown, value
 from nessie.interpreter import interpreter
 from nessie.library.library import library
@@ -175,6 +175,16 @@ def expressions(text: str) -> Iterable[tuple[Environment, interpreter.World, typ
             yield checked.environment, world, good.definition.value
         elif good.definition is not None:
             interpreter.define(world, good.definition)
+
+
+def bounds_of_value(environment: Environment, exp: typed.Exp) -> Bounds:
+    """The bounds of an expression of the top level."""
+    counting = Counting(environment)
+    try:
+        counting.value(exp, {})
+    except Endless:
+        return Bounds(None, None)
+    return Bounds(counting.work, counting.depth)
 
 
 def test_all_programs_of_the_tests() -> None:

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import pytest
+from built import run_passes
 
 from nessie.base.source import NessieError, Source
 from nessie.base.system.deep import run_deep
-from nessie.driver import run_passes
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.passes.unchecked import only_fails, unchecked
 from nessie.pipeline import Job

@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from built import run_passes
 from paths import GOLDEN_FILES as GOLDEN
 from paths import TESTS
 
 from nessie.base.source import Source
 from nessie.base.system.deep import run_deep
-from nessie.driver import run_passes
 from nessie.pipeline import PASSES, Job
 from nessie.syntax.parser import parse_type
 from nessie.tuning import file

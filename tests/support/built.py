@@ -1,11 +1,12 @@
-"""Loops of NESL programs; and programs of lambda_cu, ready for devices and on them: the passes behind `fuse`, without a
-driver. `width`: items a chunk of a CPU's, as narrow as a test likes."""
+"""What passes make of programs; loops of NESL programs; and programs of lambda_cu, ready for devices and on them: the
+passes behind `fuse`, without a driver. `width`: items a chunk of a CPU's, as narrow as a test likes."""
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
 from nessie.base.source import Source
+from nessie.base.text.places import Places
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu.assemble import CpuProgram, assemble
 from nessie.cudagen.cpu.device import Cpu
@@ -20,7 +21,7 @@ from nessie.cudagen.host import host
 from nessie.cudagen.host.translate import translate
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.unread import unread
-from nessie.driver import compile_program
+from nessie.driver import compile_program, steps
 from nessie.forms import TEXT
 from nessie.lambda_cu import nodes as ir
 from nessie.pipeline import Job, pass_named
@@ -35,6 +36,16 @@ def generated(text: str, entry: str, argument: str) -> Module:
     return module
 
 
+def run_passes(names: list[str], text: str, job: Job) -> str:
+    """The text that the named passes make of the text of a program."""
+    passes = tuple(pass_named(name) for name in names)
+    start = passes[0].inputs[0]
+    source = Source("text", text)
+    assert start.parse is not None
+    *_, last = steps(job, start, start.parse(source, Places(source)), passes)
+    return last.ran.output.show(last.program)
+
+
 def cpu_code(program: ir.Program, width: int | None = None) -> CpuProgram:
     module = generate(program, "cpu", width)
     return assemble(program, translate(program), module, llvm.llvm(module))
@@ -46,13 +57,12 @@ def gpu_code(program: ir.Program) -> GpuProgram:
     return link(program, translate(program), module, cuda.cuda(module))
 
 
-def cpu_device(program: ir.Program, threads: int | None = None, width: int | None = None,
-               limit: int | None = None) -> Cpu:
-    return Cpu(cpu_code(program, width), threads, limit)
+def cpu_device(program: ir.Program, threads: int | None = None, width: int | None = None) -> Cpu:
+    return Cpu(cpu_code(program, width), threads)
 
 
-def gpu_device(program: ir.Program | GpuProgram, driver: Driver, limit: int | None = None) -> Gpu:
-    return Gpu(program if isinstance(program, GpuProgram) else gpu_code(program), driver, limit)
+def gpu_device(program: ir.Program | GpuProgram, driver: Driver) -> Gpu:
+    return Gpu(program if isinstance(program, GpuProgram) else gpu_code(program), driver)
 
 
 def counting_device(program: ir.Program) -> CountingGpu:

@@ -38,7 +38,7 @@ def candidates(rank: int, stepped: bool = False) -> Iterator[tuple[str, maps.Top
                 rank, ((axis, high), (rank - 1, wide)), stepped)
 
 
-def block_of(rank: int, parts: tuple[tuple[int, int], ...], stepped: bool = False) -> maps.Top:
+def block_of(rank: int, parts: tuple[tuple[int, int], ...], stepped: bool) -> maps.Top:
     """Blocks of parts of these axes, so long each; all that is left is one axis of the grid."""
     inner, inside = shifted(stepped), []
     for number, (axis, by) in enumerate(parts):         # each split moves the axes behind it
@@ -53,9 +53,9 @@ def block_of(rank: int, parts: tuple[tuple[int, int], ...], stepped: bool = Fals
     return maps.GridBlock(len(inside), inner)
 
 
-def uncertain(made: Mapped, limits: Limits = Limits()) -> str:  # noqa: B008  it is frozen
+def uncertain(made: Mapped) -> str:
     """Why a GPU may refuse the launch for some sizes; '' if none does. Of blocks in x there are enough for all."""
-    known: list[tuple[int, ...]] = []
+    limits, known = Limits(), list[tuple[int, ...]]()
     for what, shape, most in (("grid", (ir.Const(1, "int"), *made.grid[1:]), limits.grid),
                               ("block", made.block, limits.block)):
         for direction, length, limit in zip(DIRECTIONS, shape, most):

@@ -86,9 +86,9 @@ def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
     return tuple(parts)
 
 
-def render(doc: Doc, width: int = WIDTH) -> str:
+def render(doc: Doc) -> str:
     """The document as text."""
-    return render_marked(doc, width)[0]
+    return render_marked(doc)[0]
 
 
 class Page:

@@ -79,11 +79,11 @@ def monomorphic(environment: Environment, entry: str, argument: Type | None = No
     return instances.finish(made)
 
 
-def monomorphic_expression(environment: Environment, exp: typed.Exp, type_: Type, name: str = "it") -> Monomorphised:
+def monomorphic_expression(environment: Environment, exp: typed.Exp, type_: Type) -> Monomorphised:
     """Return the program whose entry computes the expression, of this type."""
     instances = Instances(environment)
     nothing = typed.NamePattern("_", Fun(type_, type_, Identity("it")))         # erased: the entry has no argument
-    return instances.finish(instances.add(Instance(instances.names.fresh(name), nothing, type_, exp, {},
+    return instances.finish(instances.add(Instance(instances.names.fresh("it"), nothing, type_, exp, {},
                                                    getattr(exp, "origin", NOWHERE))))
 
 

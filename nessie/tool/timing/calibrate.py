@@ -83,9 +83,8 @@ class Computer:
         return quickest(Target("cpu", self.threads), built, arguments, times * self.runs) * 1e9
 
 
-def calibrate(computer: Computer | None = None) -> Profile:
+def calibrate(computer: Computer) -> Profile:
     """Measure the computer. Returns its profile."""
-    computer = computer or Computer()
     n, word = computer.large, 8
     copy = computer.time(COPY, n)
     bandwidth = 2 * word * n / copy
