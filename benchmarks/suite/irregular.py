@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from suite.regular import primes
 from suite.workload import Workload, agree
 
 import nessie
@@ -656,15 +657,6 @@ def polars_pair_sums(frame: Any) -> Any:
     return frame.group_by("a", "b").agg(pl.col("c").sum()).get_columns()
 
 
-def numpy_sieve(n: int) -> Array:
-    flags = np.ones(n, bool)
-    flags[:2] = False
-    for p in range(2, int(n ** 0.5) + 1):
-        if flags[p]:
-            flags[p * p::p] = False
-    return np.flatnonzero(flags)
-
-
 def numpy_depths(parents: Array) -> Array:
     far: Array = (parents != np.arange(len(parents))).astype(np.int64)
     while not np.array_equal(parents[parents], parents):
@@ -761,6 +753,6 @@ IRREGULAR = (
     irregular("key pair sums", "pair_sums", "500,000", doubly_keyed,
               {"pandas": pandas_pair_sums, "polars": polars_pair_sums},
               prepare={"pandas": pandas_frame, "polars": polars_frame}, same=same_rows),
-    irregular("sieve", "sieve", "3 * 10^6", lambda r: (3 * M,), {"numpy": numpy_sieve}),
+    irregular("sieve", "sieve", "3 * 10^6", lambda r: (3 * M,), {"numpy": primes}),
     irregular("forest depths", "depths", "500,000 nodes", forest, {"numba": numba_depths, "numpy": numpy_depths}),
     irregular("interval overlaps", "overlaps", "2 * 10^5", intervals, {"numpy": numpy_overlaps}, same=same_rows))

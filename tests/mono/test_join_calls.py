@@ -9,7 +9,7 @@ import pytest
 from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mono_interpreter import Stopped, run
+from mono_interpreter import outcome
 
 from nessie.base.system.deep import run_deep
 from nessie.mono import nodes as mono
@@ -62,15 +62,6 @@ def test_which_calls_become_one(name: str) -> None:
 
 
 # Meaning ----------------------------------------------------------------------------------------
-
-
-def outcome(found: mono.Program, *arguments: Any) -> tuple[Any, list[str]]:
-    """The value or the error, and what has been printed."""
-    printed: list[str] = []
-    try:
-        return run(found, *arguments, printed=printed), printed
-    except Stopped as error:
-        return str(error), printed
 
 
 @st.composite

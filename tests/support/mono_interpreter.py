@@ -29,6 +29,15 @@ def run(program: mono.Program, *arguments: Any, printed: list[str] | None = None
     return call(program.entry, arguments)
 
 
+def outcome(found: mono.Program, *arguments: Any) -> tuple[Any, list[str]]:
+    """The value or the error, and what has been printed."""
+    printed: list[str] = []
+    try:
+        return run(found, *arguments, printed=printed), printed
+    except Stopped as error:
+        return str(error), printed
+
+
 def evaluate(exp: mono.Exp, scope: dict[str, Any], call: Callable[[str, tuple[Any, ...]], Any],
              output: list[str]) -> Any:
     def value(part: mono.Exp, more: dict[str, Any] | None = None) -> Any:
