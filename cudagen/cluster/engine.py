@@ -16,10 +16,10 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 
 MEMORY, FILES = "memory", "files"
-Wait = Callable[[int, int], bool]       # told how many of so many tasks are done; is it to end?
+Wait = Callable[[int, int, str], bool]      # told how many of so many tasks are done, and what lacks; is it to end?
 
 
-def quiet(done: int, of: int) -> bool:
+def quiet(done: int, of: int, lacks: str) -> bool:
     """Nobody looks, and nobody interrupts."""
     return False
 
@@ -33,6 +33,15 @@ class Died(NessieError):
         self.task = task
 
 
+class Deserted(NessieError):
+    """There is no worker for the task of this name, and for `more`."""
+
+    def __init__(self, task: str, more: int, why: str, hint: str) -> None:
+        others = f" and {more} more tasks" if more else ""
+        super().__init__(f"{why}; the task {task}{others} cannot be done", hint=hint)
+        self.task, self.more, self.why = task, more, why
+
+
 class Interrupted(Exception):
     """Somebody said that what is waited for is to end."""
 
@@ -43,13 +52,15 @@ class Engine(Protocol):
     shares: str
     memory: int | None
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
+               run: str = "") -> Any:
         """A task of this name, which is not waited for: function(*arguments, values), where the values are what the
         tasks `given` give; anything else among them is given as it is. What is returned stands for the task; when it
-        is dropped, what the task gave goes."""
+        is dropped, what the task gave goes. `run`: a name that no other run of a program has, in any process."""
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
-        """What the tasks give, when they are done. Died or Interrupted, if they never are."""
+        """What the tasks give, when they are done. Died, Deserted or Interrupted, if they never are; what else their
+        runs have to do is given up then."""
 
     def workers(self) -> int:
         """How many tasks run at a time."""
@@ -74,12 +85,13 @@ class InProcess:
     def __post_init__(self) -> None:
         self.names: list[str] = []
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Done:
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
+               run: str = "") -> Done:
         self.names.append(name)
         return Done(function(*arguments, [task.value if isinstance(task, Done) else task for task in given]))
 
     def gather(self, waiting: Sequence[Done], wait: Wait = quiet) -> list[Any]:
-        if wait(len(waiting), len(waiting)):
+        if wait(len(waiting), len(waiting), ""):
             raise Interrupted
         return [task.value for task in waiting]
 

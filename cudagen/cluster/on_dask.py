@@ -15,20 +15,24 @@ import platform
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent import futures
 from itertools import count
+from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
 from nessie.cudagen.cluster import tasks
-from nessie.cudagen.cluster.engine import FILES, Died, Interrupted, Wait, quiet
+from nessie.cudagen.cluster.engine import FILES, Deserted, Died, Interrupted, Wait, quiet
 from nessie.cudagen.cpu.machine_code import features
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 LOOK = 0.2                      # seconds between two looks at what has been done
-LOST = "lost"                   # the state of a task whose worker has died after it: it is done again
+STILL = 1.0                     # seconds without a task that ends, until one asks whether there are workers
+ALONE = 60.0                    # seconds without a worker
 LACKS = 6                       # features that are named
 
 
@@ -38,56 +42,60 @@ class OnDask:
     def __init__(self, client: Any, own: Any = None) -> None:
         self.client, self.own = client, own
         self.numbers = count()
-        self.run_of = f"{id(self):x}"
+        self.run = uuid4().hex                  # of tasks that are no run's
+        self.address = address(client)
         described = asked(client)
         if not described:
-            raise NessieError(f"the cluster at {address(client)} has no workers",
-                              hint=f"start one: dask worker {address(client)}")
+            raise NessieError(f"the cluster at {self.address} has no workers",
+                              hint=f"start one: dask worker {self.address}")
         refuse(described)
         self.known = {*described}
         near = {found["host"] for found in described.values()} == {socket.gethostname()}
         self.shares = FILES if near else ""
         self.memory = memory_of_tasks(client)
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
-        return self.client.submit(function, *arguments, list(given), key=f"{name}-{self.run_of}-{next(self.numbers)}",
-                                  pure=False)
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
+               run: str = "") -> Any:
+        run = run or self.run
+        return self.client.submit(tasks.of_run, run, function, *arguments, list(given),
+                                  key=f"{name}-{run}-{next(self.numbers)}", pure=False)
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
-        wait_for = of_distributed("wait")
         from distributed.scheduler import KilledWorker
-        left = list(waiting)
-        while left:
-            try:
-                with self.client.as_current():
-                    found = wait_for(left, timeout=LOOK, return_when="FIRST_COMPLETED").done
-                done = {task for task in found if task.status != LOST}
-            except asyncio.TimeoutError:        # until Python 3.11 another one than Python's own
-                done = set()
-            left = [task for task in left if task not in done]
-            failed = next((task for task in done if task.status != "finished"), None)
-            if failed is not None:
-                self.cancel(waiting)
-                error = failed.exception() if failed.status == "error" else None
-                raise Died(failed.key) if error is None or isinstance(error, KilledWorker) else error
-            if wait(len(waiting) - len(left), len(waiting)):
-                self.cancel(waiting)
-                raise Interrupted
-        return list(self.client.gather(list(waiting)))
+        waiting, watch = list(waiting), Watch(self)
+        values = asyncio.run_coroutine_threadsafe(self.client.gather(waiting, asynchronous=True),
+                                                  self.client.loop.asyncio_loop)
+        try:
+            while not futures.wait([values], LOOK).done:
+                if wait(*watch.look(waiting)):
+                    raise Interrupted
+            return list(values.result())
+        except KilledWorker as error:
+            self.cancel(waiting)
+            raise Died(str(error.task)) from None
+        except futures.CancelledError:
+            raise NessieError(f"the scheduler of the cluster at {self.address} has gone",
+                              hint="start it and its workers again, then this program") from None
+        except BaseException:
+            self.cancel(waiting)                # which ends `values`, too
+            raise
 
     def cancel(self, waiting: Sequence[Any]) -> None:
-        """Nobody waits for these any more; what runs ends soon."""
-        self.client.cancel(list(waiting), force=True)
-        self.client.run(tasks.interrupt, True)
-        self.client.run(tasks.interrupt, False)
+        """Nobody waits for these any more; what is done for their runs ends soon, and for nobody else's."""
+        self.client.cancel(waiting, force=True)
+        for run in sorted({task.key.split("-")[-2] for task in waiting} - {self.run}):
+            self.client.run(tasks.stop, run, on_error="ignore")
 
     def workers(self) -> int:
-        """Those that have joined are refused like the first ones."""
+        return max(1, self.threads())
+
+    def threads(self) -> int:
+        """Those of the workers that there are. Who has joined is refused like the first ones."""
         threads = self.client.nthreads()
         if new := sorted({*threads} - self.known):
             refuse(self.client.run(described_here, version(), workers=new))
             self.known |= {*new}
-        return max(1, sum(map(int, threads.values())))
+        return sum(map(int, threads.values()))
 
     @property
     def dashboard(self) -> str:
@@ -97,6 +105,33 @@ class OnDask:
         if self.own is not None:
             self.client.close()
             self.own.close()
+
+
+class Watch:
+    """What can be told of tasks that are waited for. Deserted, if there has been no worker for ALONE seconds."""
+
+    def __init__(self, engine: OnDask) -> None:
+        self.engine, self.done = engine, 0
+        self.moved = self.asked = self.there = monotonic()
+
+    def look(self, waiting: Sequence[Any]) -> tuple[int, int, str]:
+        """How many are done, of how many; and what lacks, in words."""
+        now, done = monotonic(), sum([task.status == "finished" for task in waiting])
+        if done != self.done:
+            self.done, self.moved = done, now
+        if now - max(self.moved, self.asked) > STILL:
+            self.asked = now
+            if self.engine.threads():
+                self.there = now
+        alone = self.asked - max(self.moved, self.there)
+        if alone > ALONE:
+            left = [task for task in waiting if task.status != "finished"]
+            raise Deserted(left[0].key, len(left) - 1, f"the cluster has had no workers for {alone:.0f} s", self.hint)
+        return done, len(waiting), f"no workers are left; {self.hint}" if alone > 0 else ""
+
+    @property
+    def hint(self) -> str:
+        return f"start some: dask worker {self.engine.address}"
 
 
 def connected(cluster: Any) -> OnDask:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -92,7 +93,10 @@ class Job:
 
 _loaded: dict[str, dict[str, Any]] = {}
 _lock = threading.Lock()
-_interrupt = (ctypes.c_int64 * 1)()             # what loops without a known bound look at, of all tasks of this process
+# By runs: what loops without a known bound look at.
+_words: WeakValueDictionary[str, np.ndarray[Any, Any]] = WeakValueDictionary()
+_stopped: set[str] = set()      # runs
+_task = threading.local()       # the word of the run that this thread does a task of
 
 
 def functions_of(code: Code) -> dict[str, Any]:
@@ -103,13 +107,33 @@ def functions_of(code: Code) -> dict[str, Any]:
         return _loaded[code.digest]
 
 
-def interrupt(now: bool = True) -> None:
-    """All that runs in this process ends soon; or again may go on."""
-    _interrupt[0] = now
+def of_run(run: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function gives, as a task of this run."""
+    with _lock:
+        word = _words.get(run)
+        if word is None:
+            word = _words[run] = np.array([run in _stopped], np.int64)
+    _task.word = word
+    try:
+        return function(*arguments)
+    finally:
+        del _task.word
+
+
+def stop(run: str) -> None:
+    """What is done here for this run ends soon."""
+    with _lock:
+        _stopped.add(run)
+        if run in _words:
+            _words[run][0] = 1
+
+
+_never = np.zeros(1, np.int64)
 
 
 def interrupt_address() -> int:
-    return ctypes.addressof(_interrupt)
+    """Of the word that the code of this thread's task looks at."""
+    return int(getattr(_task, "word", _never).ctypes.data)
 
 
 def run_chunks(job: Job, given: list[Any]) -> Arrays:

@@ -15,6 +15,7 @@ from dataclasses import field
 from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from nessie.base.system.mapped_files import NewFile, Place, mapped, place_of
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
-from nessie.cudagen.cluster.engine import FILES, Died, Engine, Interrupted
+from nessie.cudagen.cluster.engine import FILES, Deserted, Died, Engine, Interrupted
 from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.ranges import Ints
 from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, pieces
@@ -83,14 +84,15 @@ class Workers:
         self.engine, self.made, self.cpu, self.few = engine, made, cpu, few
         self.functions = load(made.code.code, made.code.names)
         self.told = told or ToldOfCluster()
-        self.code = self.submit("code", tasks.same, made.code)
         self.progress = ""
-        self.files, self.folder = count(), None
+        self.files = count()
         self.begin()
+        self.code = self.submit("code", tasks.same, made.code)
 
     def begin(self) -> None:
-        """A run begins: nothing has failed, and what others have left in files is gone."""
+        """A run begins: nothing has failed, and what others have left in files is gone. Its name is only its own."""
         self.least = NO_FAILURE
+        self.run = uuid4().hex
         self.folder = None
 
     def failed(self, key: int) -> None:
@@ -103,7 +105,7 @@ class Workers:
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
         self.told.tasks[name.partition("-")[0]] += 1
-        return self.engine.submit(name, function, *arguments, given=given)
+        return self.engine.submit(name, function, *arguments, given=given, run=self.run)
 
     def parts_of(self, giving: Sequence[Any], names: Sequence[str], name: str) -> list[Any]:
         """Of what these tasks give, the arrays of these names."""
@@ -114,8 +116,9 @@ class Workers:
         self.told.waits += 1
         began = deadline()
 
-        def wait(done: int, of: int) -> bool:
-            self.progress = f"{phase_of(function)} {done}/{of} slabs" if function else ""
+        def wait(done: int, of: int, lacks: str) -> bool:
+            told = [f"{phase_of(function)} {done}/{of} slabs"] if function else []
+            self.progress = ", ".join([*told, *([lacks] if lacks else [])])
             return bool(self.cpu.interrupted or began.passed())
 
         try:
@@ -125,10 +128,12 @@ class Workers:
                 raise began.error(*self.places(kernel)) from None
             raise KeyboardInterrupt from None
         except Died as death:
-            name, chunk = death.task.split("-")[:2]
-            slab = f"the slab of {phase_of(name)} from chunk {chunk} on" if chunk.isdigit() else f"a task of {name}"
-            raise NessieError(f"{slab} has killed one worker after another", *self.places(kernel),
+            raise NessieError(f"{slab_of(death.task)} has killed one worker after another", *self.places(kernel),
                               hint=f"{death.hint} more workers have smaller slabs") from None
+        except Deserted as lack:
+            others = f", and {lack.more} others" if lack.more else ""
+            raise NessieError(f"{lack.why}: {slab_of(lack.task)} is not done{others}", *self.places(kernel),
+                              hint=lack.hint) from None
         finally:
             self.progress = ""
         self.told.came += sum(map(size_of, found))
@@ -292,6 +297,12 @@ def phase_of(function: str) -> str:
     """A phase's function in words: K2 sweep."""
     kernel, _, phase = function.rpartition("_")
     return f"{kernel} {phase}" if kernel else function
+
+
+def slab_of(task: str) -> str:
+    """What the task of this name does, in words."""
+    name, chunk = task.split("-")[:2]
+    return f"the slab of {phase_of(name)} from chunk {chunk} on" if chunk.isdigit() else f"a task of {name}"
 
 
 def size_of(found: Any) -> int:

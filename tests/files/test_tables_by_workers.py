@@ -38,10 +38,10 @@ class Counted(InProcess):
         super().__init__(2, shares)
         self.paths = set[str]()
 
-    def submit(self, name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
+    def submit(self, name: str, function: Any, *arguments: Any, **named: Any) -> Any:
         if name.startswith("write"):
             self.paths |= {path for path, *_ in arguments[0]}
-        return super().submit(name, function, *arguments, given=given)
+        return super().submit(name, function, *arguments, **named)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Dask's workers, two processes on this machine: the CPU target's bits, whoever dies; errors say what and where."""
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -8,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from itertools import count
 from threading import Timer
 from time import monotonic, sleep
 from types import SimpleNamespace
@@ -22,10 +23,11 @@ from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import FLOAT, Seq, no_datatypes
 from nessie.base.values import Flat, Nested
-from nessie.cudagen.cluster import device, on_dask
-from nessie.cudagen.cluster.engine import InProcess
+from nessie.cudagen.cluster import device, on_dask, tasks
+from nessie.cudagen.cluster.engine import InProcess, Interrupted
 from nessie.cudagen.cluster.on_dask import OnDask, asked, connected, described_here, refuse, started, version
 from nessie.cudagen.cluster.slabs import InFile
+from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.files import arrow_format, written_by_workers
 from nessie.files.files import open_file, write_value
 from nessie.running.targets import Target
@@ -150,30 +152,6 @@ def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: p
     return done
 
 
-def test_tasks_are_waited_for_until_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look at them ends with an error of asyncio's, which Python 3.10 does not take for its own."""
-    class Late(Exception):
-        """What asyncio raises there."""
-
-    class Task:
-        status = "finished"
-
-    done = Task()
-    looks = iter([True, True, False])
-
-    def wait(*_: Any, **__: Any) -> Any:
-        if next(looks):
-            raise Late
-        return SimpleNamespace(done=[done])
-
-    engine = OnDask.__new__(OnDask)
-    engine.client = SimpleNamespace(as_current=nullcontext, gather=lambda waiting: [7])
-    monkeypatch.setattr(on_dask, "of_distributed", lambda name: wait)
-    monkeypatch.setattr(on_dask.asyncio, "TimeoutError", Late)
-    assert engine.gather([done]) == [7]
-    assert next(looks, None) is None
-
-
 @pytest.mark.parametrize("moment", ["K1_summary", "K1_sweep", "pick"])
 def test_a_worker_that_is_killed_changes_nothing(moment: str, engine: OnDask, program: nessie.Program,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,35 +164,31 @@ def test_a_worker_that_is_killed_changes_nothing(moment: str, engine: OnDask, pr
     assert pids[0] not in engine.client.run(os.getpid).values()
 
 
-def test_a_result_that_is_lost_is_waited_for(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_is_lost_is_waited_for(engine: OnDask) -> None:
     """Its worker has died after the task was done, which is done once more: that is no failure."""
     lost, other = engine.submit("lost", lambda given: 1), engine.submit("other", lambda given: 2)
-    wait_for, looks = on_dask.of_distributed("wait"), list[Any]()
+    assert engine.gather([lost, other]) == [1, 2]
+    looks = list[int]()
+    lost._state.lose()
 
-    def wait(left: Any, **named: Any) -> Any:
-        looks.append(left)
-        found = wait_for(left)
-        if len(looks) == 1:
-            lost._state.lose()
-        return found
-
-    def look(done: int, of: int) -> bool:
-        lost._state.finish()            # it is done again
+    def look(done: int, of: int, lacks: str) -> bool:
+        looks.append(done)
+        if len(looks) == 2:
+            engine.client.loop.asyncio_loop.call_soon_threadsafe(lost._state.finish)        # it is done again
         return False
 
-    monkeypatch.setattr(on_dask, "of_distributed", lambda name: wait)
     assert engine.gather([lost, other], look) == [1, 2]
-    assert looks == [[lost, other], [lost]]
+    assert looks[:2] == [1, 1]
 
 
 def test_a_slab_that_kills_its_workers_is_told(engine: OnDask, program: nessie.Program,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     submit = engine.submit
 
-    def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
+    def submitted(name: str, function: Any, *arguments: Any, **named: Any) -> Any:
         if name == "K1_sweep-3":
             return submit(name, lambda *_: os._exit(1))
-        return submit(name, function, *arguments, given=given)
+        return submit(name, function, *arguments, **named)
 
     monkeypatch.setattr(engine, "submit", submitted)
     engine.client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
@@ -246,9 +220,9 @@ def test_a_mapped_file_is_read_by_workers(engine: OnDask, program: nessie.Progra
     paths = list[str]()
     submit = engine.submit
 
-    def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
+    def submitted(name: str, function: Any, *arguments: Any, given: Any = (), **named: Any) -> Any:
         paths.extend([part.place.path for part in given if isinstance(part, InFile)])
-        return submit(name, function, *arguments, given=given)
+        return submit(name, function, *arguments, given=given, **named)
 
     monkeypatch.setattr(engine, "submit", submitted)
     assert bits(program.positive(mapped)) == on_cpu("positive")
@@ -288,11 +262,11 @@ def test_an_interrupt_ends_what_is_waited_for(engine: OnDask, program: nessie.Pr
     """Tasks are cancelled, none is left at the scheduler but the code for the next call, which is as ever."""
     submit = engine.submit
 
-    def submitted(name: str, function: Any, *arguments: Any, given: Any = ()) -> Any:
+    def submitted(name: str, function: Any, *arguments: Any, **named: Any) -> Any:
         if name == "K1_sweep-3":
             Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
             return submit(name, lambda *_: sleep(3))
-        return submit(name, function, *arguments, given=given)
+        return submit(name, function, *arguments, **named)
 
     monkeypatch.setattr(engine, "submit", submitted)
     began = monotonic()
@@ -329,8 +303,104 @@ def test_a_part_that_kills_its_workers_is_told(engine: OnDask, monkeypatch: pyte
     task = engine.submit("write-3", lambda given: 1)
     engine.gather([task])
     task._state.set_error(KilledWorker("write-3", None, 3), None)
-    with pytest.raises(NessieError, match=r"the task write-3-.* has killed one worker after another\nhint: do workers"):
+    with pytest.raises(NessieError, match=r"the task write-3 has killed one worker after another\nhint: do workers"):
         engine.gather([task])
+
+
+# Others -----------------------------------------------------------------------------------------
+
+
+def stopped_within(seconds: float, tells: Any, given: list[Any]) -> bool:
+    """Is what this task's code looks at set by then? It waits as a loop of a kernel does; a file tells it, too."""
+    word = ctypes.c_int64.from_address(tasks.interrupt_address())
+    until = monotonic() + seconds
+    while not word.value and monotonic() < until:
+        sleep(0.01)
+    if tells:
+        tells.write_text(str(bool(word.value)))
+    return bool(word.value)
+
+
+def test_an_interrupt_ends_nothing_of_others(engine: OnDask, tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Of two runs on the same workers, which other processes may have, one is given up; the other goes on."""
+    engine.client.wait_for_workers(2)
+    other, mine_ended = OnDask(engine.client), tmp_path / "mine"
+    mine = engine.submit("mine", stopped_within, 600.0, mine_ended, run="a")
+    theirs = other.submit("theirs", stopped_within, 1.0, None, run="b")
+    looks = count()
+    with pytest.raises(Interrupted):
+        engine.gather([mine], lambda *_: next(looks) > 1)
+    assert engine.gather([theirs, engine.submit("mine", stopped_within, 0.1, None, run="c")]) == [False, False]
+    until = monotonic() + 120
+    while not mine_ended.exists() or not mine_ended.read_text():
+        assert monotonic() < until
+        sleep(0.1)
+    assert mine_ended.read_text() == "True"
+    assert "never retrieved" not in caplog.text
+
+
+def test_a_run_that_is_stopped_begins_nothing_any_more() -> None:
+    assert not tasks.of_run("d", stopped_within, 0.0, None, [])
+    tasks.stop("d")
+    assert tasks.of_run("d", stopped_within, 0.0, None, [])
+    assert not tasks.of_run("e", stopped_within, 0.0, None, [])
+
+
+def test_tasks_of_two_drivers_have_different_names(engine: OnDask) -> None:
+    """In two processes, objects may lie at the same address."""
+    first = OnDask(engine.client)
+    names, at = {first.submit("a", len).key}, id(first)
+    for _ in range(100):
+        del first
+        first = OnDask.__new__(OnDask)
+        if id(first) == at:
+            break
+    first.__init__(engine.client)               # type: ignore[misc]
+    names.add(first.submit("a", len).key)
+    assert len(names) == 2
+
+
+@pytest.fixture
+def threads() -> Iterator[Any]:
+    """A cluster in this process, whose workers come and go at once."""
+    from distributed import LocalCluster
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+                      dashboard_address=None) as cluster:
+        yield cluster
+
+
+def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who starts others in time sees the run go on; else it is told what is not done, and for how long nobody was."""
+    monkeypatch.setattr(on_dask, "STILL", 0.1)
+    engine = connected(threads.scheduler_address)
+    lacks = list[str]()
+
+    def look(done: int, of: int, lack: str) -> bool:
+        lacks.append(lack)
+        return False
+
+    try:
+        threads.scale(0)
+        while engine.client.nthreads():
+            sleep(0.1)
+        task = engine.submit("write-3", len)
+        Timer(1.0, threads.scale, [1]).start()
+        assert engine.gather([task], look) == [0]
+        assert f"no workers are left; start some: dask worker {threads.scheduler_address}" in lacks
+        monkeypatch.setattr(on_dask, "ALONE", 0.5)
+        threads.scale(0)
+        while engine.client.nthreads():
+            sleep(0.1)
+        with pytest.raises(NessieError, match=r"the cluster has had no workers for 1 s; the task write-4-.* and 1 "
+                           r"more tasks cannot be done\nhint: start some: dask worker tcp://127"):
+            engine.gather([engine.submit("write-4", len), engine.submit("write-5", len)])
+        made = Workers.__new__(Workers)
+        made.engine, made.told, made.run = engine, ToldOfCluster(), "f"
+        made.cpu = SimpleNamespace(interrupted=False, program=SimpleNamespace(kernels=[]))    # type: ignore[assignment]
+        with pytest.raises(NessieError, match=r"no workers for 1 s: the slab of K2 sweep from chunk 31 on is not done"):
+            made.gather([made.submit("K2_sweep-31-told", len)], "K2", "K2_sweep")
+    finally:
+        engine.close()
 
 
 # What is refused --------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ class Watched(InProcess):
     """An engine that notes what is told while somebody waits."""
 
     def gather(self, waiting: Any, wait: Wait = quiet) -> list[Any]:
-        def noted(done: int, of: int) -> bool:
-            ends = wait(done, of)
+        def noted(*told: Any) -> bool:
+            ends = wait(*told)
             self.told.append(self.activity and str(self.activity))
             return ends
         return super().gather(waiting, noted)
