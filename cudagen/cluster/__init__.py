@@ -3,6 +3,7 @@
     engine      what a cluster is: submit, gather, workers, close
     on_dask     Dask as an engine
     slabs       arrays that lie in parts on workers
+    buckets     what a task gives, cut by who receives it
     ranges      ranges of ints, with what operators make of them
     reach       which elements a phase's chunks read and write, found by running its code on ranges
     borders     where chunks of segments begin, which phases are told

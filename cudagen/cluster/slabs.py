@@ -15,6 +15,7 @@ from nessie.base.records import dataclass
 from nessie.base.system.mapped_files import Place
 from nessie.base.values import DTYPES
 
+Arrays = dict[str, np.ndarray[Any, Any]]        # what a task gives
 Piece = tuple[int, int, int, str, int]      # a slab for a worker: low, high, the number of what is given, name, start
 
 

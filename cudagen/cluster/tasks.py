@@ -16,11 +16,11 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.system.mapped_files import Place
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster.slabs import Piece, Spread, pieces
+from nessie.cudagen.cluster.buckets import received
+from nessie.cudagen.cluster.slabs import Arrays, Piece, Spread, pieces
 from nessie.cudagen.cpu.device import load
 from nessie.cudagen.host.device import STACK
 
-Arrays = dict[str, np.ndarray[Any, Any]]
 ERRORS, INTERRUPT = "errors", "interrupt"
 WORD = (1 << 64) - 1
 STACK_LEFT = 8 << 20            # bytes of a stack that are left to what recursion itself calls
@@ -176,7 +176,7 @@ def answered(answers: Answers, given: list[Any]) -> np.ndarray[Any, Any]:
     asked = given[answers.asked]
     if answers.values is not None:
         return np.asarray(answers.values[asked[answers.name]])
-    found = np.concatenate([array for part in answers.parts for array in given[part].values()])
+    (found,) = received((answers.name,), [given[part] for part in answers.parts])
     return np.asarray(found[asked[f"{answers.name} in order"]])
 
 
@@ -234,8 +234,9 @@ def values(array: np.ndarray[Any, Any], given: list[Any]) -> Arrays:
     return {"": array}
 
 
-def same(code: Code, given: list[Any]) -> Code:
-    return code
+def same(value: Any, given: list[Any]) -> Any:
+    """What many tasks get."""
+    return value
 
 
 def into_file(place: Place, array: Given, given: list[Any]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.cudagen.cluster.moving import tasks
+from nessie.cudagen.cluster.moving.exchange import exchange
 from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.tasks import Answers, Given, Job
 from nessie.cudagen.cluster.workers import Held, Workers
@@ -21,22 +22,19 @@ EACH_PLACE = 16                 # bytes that move for it
 
 @dataclass
 class Asked:
-    """`arrays`: what was asked of; `askers`: a task for each run of chunks; `answers`: of each array in slabs, a task
-    for each of its parts."""
-    workers: Workers
-    name: str
+    """`arrays`: what was asked of; `askers`: a task for each run of chunks; `answers`: of each array in slabs, for each
+    asker, tasks that have what it gets."""
     arrays: Mapping[str, Held]
     askers: Sequence[Any]
-    answers: Mapping[str, Sequence[Any]]
+    answers: Mapping[str, Sequence[Sequence[Any]]]
 
     def word(self, array: str, number: int, given: list[Any]) -> Answers:
         """What the task of this number is told of the array."""
         held, at = self.arrays[array], len(given)
-        places = f"{array} in order" if isinstance(held, Spread) else array
-        given += self.workers.parts_of(self.askers[number:number + 1], [places], f"{self.name}_places-{number}")
+        given.append(self.askers[number])
         if not isinstance(held, Spread):
             return Answers(array, at, values=held)
-        given += self.workers.parts_of(self.answers[array], [f"to {number}"], f"{self.name}_told-{number}")
+        given += self.answers[array][number]
         return Answers(array, at, range(at + 1, len(given)))
 
 
@@ -46,14 +44,17 @@ def ask(workers: Workers, name: str, arrays: Mapping[str, Held], jobs: Sequence[
     lengths = {array: held.length if isinstance(held, Spread) else len(held) for array, held in arrays.items()}
     askers = [workers.submit(f"{name}_asks-{job.first}", tasks.asked, job, lengths, cuts, given=given)
               for job, given in jobs]
-    answers: dict[str, list[Any]] = {array: [] for array in spans}
-    for array, found in spans.items():
-        held = arrays[array]
-        assert isinstance(held, Spread)
-        for d, (low, high) in enumerate(found):
-            places = f"{array} of {d}"
-            given = workers.parts_of(askers, [places], f"{name}_asked-{low}")
-            part = Given.of(held, low, high, given)
-            answers[array].append(workers.submit(f"{name}_answers-{low}", tasks.answers, part, places, len(askers),
-                                                 given=given))
-    return Asked(workers, name, arrays, askers, answers)
+    return Asked(arrays, askers, {array: answers(workers, name, array, held, spans[array], askers)
+                                  for array, held in arrays.items() if isinstance(held, Spread)})
+
+
+def answers(workers: Workers, name: str, array: str, held: Spread, spans: Sequence[tuple[int, int]],
+            askers: Sequence[Any]) -> list[list[Any]]:
+    """For each asker, tasks that have the elements that it wants of the array."""
+    places = exchange(workers, f"{name}_asked", askers, (array, f"{array} count"), len(spans))
+    made = []
+    for (low, high), given in zip(spans, places, strict=True):
+        count = len(given)
+        part = Given.of(held, low, high, given)
+        made.append(workers.submit(f"{name}_answers-{low}", tasks.answers, part, array, count, given=given))
+    return exchange(workers, f"{name}_told", made, (array,), len(askers))

@@ -1,6 +1,6 @@
 """Writes in parts: each element goes to the worker that has its place, who writes what comes in the elements' order.
 
-    parted     each part of the elements, by receivers: place and values; chains of chunks stay apart
+    parted     each part of the elements, in buckets for receivers: place and values; chains of chunks stay apart
     written    each receiver: what is there before, then the first chain's elements in order; each other chain in a
                table of its own, which joins the result after them (skeletons.cpu.tables)
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.moving import tasks
+from nessie.cudagen.cluster.moving.exchange import exchange
 from nessie.cudagen.cluster.moving.tasks import Writing
 from nessie.cudagen.cluster.moving.writes import Apart
 from nessie.cudagen.cluster.ranges import Ints
@@ -50,12 +51,12 @@ def write(workers: Workers, kernel: str, apart: Apart, arrays: Sequence[Held], h
     each = sum([DTYPES[spread.base].itemsize for spread in elements])
     workers.told.reads(kernel, apart.results[0], SHUFFLED, sent * each)
     results = [Spread(base, places) for base in apart.bases]
+    came = exchange(workers, kernel, givers, writing.fields, len(cuts) - 1)
     for d, (low, high) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)):
-        names = [f"place{d}", f"chains{d}", *[f"value{k}_{d}" for k, _ in enumerate(apart.values)]]
-        given = [workers.code, *workers.parts_of(givers, names, f"{kernel}_part-{low}")]
+        given = [workers.code, *came[d]]
         made = [made_before(f"result{k}", base, before, low, high, held, given)
                 for k, (base, before) in enumerate(zip(apart.bases, apart.before, strict=True))]
-        task = workers.submit(f"{kernel}_written-{low}", tasks.written, writing, made, d, len(givers), given=given)
+        task = workers.submit(f"{kernel}_written-{low}", tasks.written, writing, made, len(came[d]), given=given)
         for k, spread in enumerate(results):
             spread.slabs.append(Slab(low, high, task, f"result{k}"))
     return dict(zip(apart.results, results, strict=True))

@@ -1,6 +1,6 @@
 """What workers do for elements that go to others: they part what they have by who gets it, and put together what comes.
 
-What one task gives is for many: the arrays of number d are for receiver d, who gets those of all givers, in order.
+What one task gives is for many, in buckets (cudagen.cluster.buckets).
 """
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
+from nessie.cudagen.cluster.buckets import cut, received, rows
 from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.slabs import Arrays
 from nessie.cudagen.cluster.tasks import (
     ERRORS,
     INTERRUPT,
-    Arrays,
     Given,
     Job,
     Made,
@@ -40,7 +41,7 @@ GREATEST, LEAST, INFINITE = 2**63 - 1, -(2**63), 0x7FF0000000000000
 
 def asked(job: Job, lengths: Mapping[str, int], cuts: Mapping[str, Ints], given: list[Any]) -> Arrays:
     """The places that a run of chunks asks for, of arrays of these lengths: in the order in which it does; and once
-    each, by who has them, from one cut to before the next. It runs twice: first to count them."""
+    each, in buckets for who has them, from one cut to before the next. It runs twice: first to count them."""
     count = run_chunks(with_room(job, lengths, dict.fromkeys(lengths, 0)), given)
     noted = run_chunks(with_room(job, lengths, {name: int(count[asked_of(name)][0]) + 1 for name in lengths}), given)
     made: Arrays = {}
@@ -50,8 +51,8 @@ def asked(job: Job, lengths: Mapping[str, int], cuts: Mapping[str, Ints], given:
             made[name] = places
             continue
         once, made[f"{name} in order"] = np.unique(places, return_inverse=True)
-        ends = np.searchsorted(once, cuts[name][1:-1])
-        made |= {f"{name} of {d}": part for d, part in enumerate(np.split(once, ends))}
+        counts = np.diff([0, *np.searchsorted(once, cuts[name][1:-1]), len(once)])
+        made |= cut({name: once}, counts) | rows(f"{name} count", counts)
     return made
 
 
@@ -66,10 +67,10 @@ def with_room(job: Job, lengths: Mapping[str, int], rooms: Mapping[str, int]) ->
     return replace(job, words=(*job.words, *more))
 
 
-def answers(array: Given, asked: str, askers: int, given: list[Any]) -> Arrays:
-    """The elements that each of so many others wants of this part of an array; `asked` names the places."""
-    values = assembled(array, given)
-    return {f"to {asker}": values[part[asked] - array.low] for asker, part in enumerate(given[:askers])}
+def answers(array: Given, name: str, count: int, given: list[Any]) -> Arrays:
+    """The elements that others want of this part of an array. The first tasks, so many, have the places."""
+    places, counts = received((name, f"{name} count"), given[:count])
+    return cut({name: assembled(array, given)[places - array.low]}, counts)
 
 
 # Writes -----------------------------------------------------------------------------------------
@@ -86,6 +87,11 @@ class Writing:
     neutral: tuple[Any, ...]
     bases: tuple[str, ...]
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What goes to a receiver."""
+        return ("place", "chains", *[f"value{k}" for k, _ in enumerate(self.bases)])
+
     def write(self, code: Any, places: Ints, values: Sequence[np.ndarray[Any, Any]],
               tables: Sequence[np.ndarray[Any, Any]]) -> None:
         errors = np.zeros(len(ERROR_WORDS), np.int64)
@@ -96,6 +102,16 @@ class Writing:
         given = [words.get(name, 0) for name in self.arguments]
         functions_of(code)[self.function](0, 1, (ctypes.c_int64 * len(given))(*given))
 
+    def write_chain(self, code: Any, chain: int, places: Ints, values: Sequence[np.ndarray[Any, Any]],
+                    tables: Sequence[np.ndarray[Any, Any]]) -> None:
+        """The first chain writes to the tables, each other one to its own, which then join them."""
+        if chain == 0:
+            self.write(code, places, values, tables)
+        else:
+            own = self.of_all(len(tables[0]))
+            self.write(code, places, values, own)
+            self.write(code, np.arange(len(tables[0])), own, tables)
+
     def of_all(self, count: int) -> list[np.ndarray[Any, Any]]:
         """Tables that change nothing, of so many places."""
         return [np.full(count, neutral, DTYPES[base]) for neutral, base in zip(self.neutral, self.bases, strict=True)]
@@ -103,7 +119,7 @@ class Writing:
 
 def parted(place: Given, values: Sequence[Given], cuts: Ints, chains: Ints, given: list[Any]) -> Arrays:
     """Elements for those who have their places, from one cut to before the next; those with places elsewhere are
-    nobody's. With each part, where chains begin in it."""
+    nobody's. With each bucket, how much of it is before each chain."""
     places, arrays = assembled(place, given), [assembled(value, given) for value in values]
     return in_parts(places, arrays, cuts, chains - place.low)
 
@@ -111,14 +127,12 @@ def parted(place: Given, values: Sequence[Given], cuts: Ints, chains: Ints, give
 def in_parts(places: Ints, arrays: Sequence[np.ndarray[Any, Any]], cuts: Ints, chains: Ints) -> Arrays:
     there = np.flatnonzero((places >= 0) & (places < cuts[-1]))
     owners = np.searchsorted(cuts, places[there], "right").astype(np.int16 if len(cuts) < 1 << 15 else np.int64) - 1
-    order = there[np.argsort(owners, kind="stable")]
-    ends = np.cumsum(np.bincount(owners, minlength=len(cuts) - 1))
-    made: Arrays = {}
-    for d, part in enumerate(np.split(order, ends[:-1])):
-        made[f"place{d}"] = places[part] - cuts[d]
-        made |= {f"value{k}_{d}": array[part] for k, array in enumerate(arrays)}
-        made[f"chains{d}"] = np.searchsorted(part, chains)
-    return made
+    order = np.argsort(owners, kind="stable")
+    ends = *np.searchsorted(there, chains), len(there)
+    before = [np.bincount(owners[:end], minlength=len(cuts) - 1) for end in ends]
+    found = {"place": places[there[order]] - cuts[owners[order]],
+             **{f"value{k}": array[there[order]] for k, array in enumerate(arrays)}}
+    return cut(found, before[-1]) | rows("chains", np.stack(before, 1))
 
 
 def combined(writing: Writing, place: Given, values: Sequence[Given], cuts: Ints, given: list[Any]) -> Arrays:
@@ -129,28 +143,15 @@ def combined(writing: Writing, place: Given, values: Sequence[Given], cuts: Ints
     return in_parts(np.arange(count), tables, cuts, np.zeros(0, np.int64))
 
 
-def written(writing: Writing, tables: Sequence[Made], number: int, givers: int, given: list[Any]) -> Arrays:
-    """What the places of receiver `number` hold when all givers' elements are written."""
-    code, parts = given[0], given[1:givers + 1]
+def written(writing: Writing, tables: Sequence[Made], count: int, given: list[Any]) -> Arrays:
+    """What a receiver's places hold when the elements in so many tasks' buckets are written."""
     made = [begun(table, given) for table in tables]
-    count = len(made[0])
-    names = [f"place{number}", *[f"value{k}_{number}" for k, _ in enumerate(tables)]]
-    for chain in range(len(writing.chains) + 1) if parts else ():
-        mine = [chain_of(part, number, chain) for part in parts]
-        places, *values = [np.concatenate([part[name][at] for part, at in zip(parts, mine, strict=True)])
-                           for name in names]
-        if chain == 0:
-            writing.write(code, places, values, made)
-        else:
-            own = writing.of_all(count)
-            writing.write(code, places, values, own)
-            writing.write(code, np.arange(count), own, made)
+    if count:
+        places, chains, *values = received(writing.fields, given[1:count + 1])
+        ends = [0, *chains.sum(axis=0).tolist()]
+        for chain, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+            writing.write_chain(given[0], chain, places[first:last], [value[first:last] for value in values], made)
     return {table.name: array for table, array in zip(tables, made, strict=True)}
-
-
-def chain_of(part: Arrays, number: int, chain: int) -> slice:
-    ends = [0, *part[f"chains{number}"], len(part[f"place{number}"])]
-    return slice(ends[chain], ends[chain + 1]) if chain + 1 < len(ends) else slice(0, 0)
 
 
 # Sorts ------------------------------------------------------------------------------------------
@@ -184,39 +185,34 @@ def sorted_run(array: Given, function: str, descending: bool, given: list[Any]) 
     return {**run, "some": codes[some], "ranks": some}
 
 
-def run_parted(function: str, descending: bool, number: int, borders: tuple[Ints, Ints, Ints], given: list[Any]
-               ) -> Arrays:
-    """A sorted run of this number, by who gets what is between two borders: each a code, the number of a run, and a
+def run_parted(function: str, descending: bool, number: int, given: list[Any]) -> Arrays:
+    """A sorted run of this number, in buckets that are between two borders: each a code, the number of a run, and a
     rank in that. Of equal keys, those of an earlier run come first."""
-    run = given[0]
+    run, (code, of, rank) = given
     codes = codes_of(run["keys"], descending) if function else run["keys"]
-    code, of, rank = borders
     ends = np.where(of < number, np.searchsorted(codes, code), np.where(
         of > number, np.searchsorted(codes, code, "right"), rank))
-    made: Arrays = {"counts": np.diff([0, *ends, len(codes)])}
-    for name in ("keys", "positions"):
-        if name in run:
-            made |= {f"{name}{d}": part for d, part in enumerate(np.split(run[name], ends))}
-    return made
+    return cut({name: run[name] for name in ("keys", "positions") if name in run}, np.diff([0, *ends, len(codes)]))
 
 
-def merged(function: str, number: int, given: list[Any]) -> Arrays:
-    """What receiver `number` has got of all runs, in order."""
-    keys = np.concatenate([part[f"keys{number}"] for part in given])
+def merged(function: str, given: list[Any]) -> Arrays:
+    """What a receiver has got of all runs, in order; and how much that is."""
     if function:
+        (keys,) = received(("keys",), given)
         made = np.empty_like(keys)
         SORTS[function](keys, made)
-        return {"": made}
-    order = np.argsort(keys, kind="stable")
-    return {"": np.concatenate([part[f"positions{number}"] for part in given])[order]}
+    else:
+        keys, positions = received(("keys", "positions"), given)
+        made = positions[np.argsort(keys, kind="stable")]
+    return {"": made, "count": np.array([len(made)])}
 
 
 # Firsts -----------------------------------------------------------------------------------------
 
 
 def heads(array: Given, receivers: int, given: list[Any]) -> Arrays:
-    """The different codes of a part and where each is first, by who asks for them; and for each element its head's
-    number, -1 for NaN, which equals nothing."""
+    """The different codes of a part and where each is first, in buckets for who is asked for them; the order in which
+    these are; and for each element its head's number, -1 for NaN, which equals nothing."""
     keys = assembled(array, given)
     codes = codes_of(keys)
     there = ~np.isnan(keys) if keys.dtype == np.float64 else np.ones(len(keys), bool)
@@ -224,11 +220,9 @@ def heads(array: Given, receivers: int, given: list[Any]) -> Arrays:
     numbers = np.full(len(keys), -1, np.int64)
     numbers[there] = inverse
     owners = (mixed(different) % np.uint64(receivers)).astype(np.int64)
-    made: Arrays = {"numbers": numbers, "owners": owners}
-    positions = np.flatnonzero(there)[first] + array.low
-    for d in range(receivers):
-        made |= {f"codes{d}": different[owners == d], f"positions{d}": positions[owners == d]}
-    return made
+    order, counts = np.argsort(owners, kind="stable"), np.bincount(owners, minlength=receivers)
+    found = {"codes": different[order], "positions": (np.flatnonzero(there)[first] + array.low)[order]}
+    return {"numbers": numbers, "order": order, **cut(found, counts), **rows("count", counts)}
 
 
 def mixed(codes: Ints) -> np.ndarray[Any, Any]:
@@ -238,20 +232,17 @@ def mixed(codes: Ints) -> np.ndarray[Any, Any]:
     return found
 
 
-def joined(number: int, given: list[Any]) -> Arrays:
-    """Of all heads that receiver `number` has got, the first with the same code; for each giver."""
-    codes = np.concatenate([part[f"codes{number}"] for part in given])
-    positions = np.concatenate([part[f"positions{number}"] for part in given])
+def joined(given: list[Any]) -> Arrays:
+    """Of all heads that a receiver has got, the first with the same code; for each giver."""
+    codes, positions, counts = received(("codes", "positions", "count"), given)
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    ends = np.cumsum([len(part[f"codes{number}"]) for part in given])
-    return {f"firsts{s}": part for s, part in enumerate(np.split(positions[first[inverse]], ends[:-1]))}
+    return cut({"firsts": positions[first[inverse]]}, counts)
 
 
-def firsts(number: int, low: int, given: list[Any]) -> Arrays:
-    """For each element of giver `number` what its head has found; what has none is its own."""
+def firsts(low: int, given: list[Any]) -> Arrays:
+    """For each element of a giver what its head has found; what has none is its own."""
     mine, *others = given
-    owners, numbers = mine["owners"], mine["numbers"]
-    of_heads = np.zeros(len(owners) + 1, np.int64)
-    for d, other in enumerate(others):
-        of_heads[:-1][owners == d] = other[f"firsts{number}"]
+    order, numbers = mine["order"], mine["numbers"]
+    of_heads = np.zeros(len(order) + 1, np.int64)
+    (of_heads[order],) = received(("firsts",), others)
     return {"": np.where(numbers < 0, np.arange(low, low + len(numbers)), of_heads[numbers])}
