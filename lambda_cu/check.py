@@ -24,6 +24,7 @@ from nessie.lambda_cu.mappings import nodes as maps
 from nessie.lambda_cu.mappings.cover import mistake
 from nessie.lambda_cu.mappings.kernels import extents_of, natural_of, root_of, space_of_part, why_not
 from nessie.lambda_cu.parts import EXPRESSIONS, thunks
+from nessie.lambda_cu.scope import type_names
 from nessie.lambda_cu.typing import Scope, bound_types, check_type, functions_of, require
 
 
@@ -115,10 +116,13 @@ def check_binding(binding: ir.Bind, place: Place) -> None:
         check_expression(exp, place)
     types = bound_types(binding, place.scope)
     require(len(types) == len(binding.names), f"{len(binding.names)} names are bound to {len(types)} results")
+    if isinstance(binding.soac, ir.ReduceByIndex):
+        require(len({name == "_" for name in binding.names}) == 1, "REDUCE_BY_INDEX names all its results, or none")
     for name, type_ in zip(binding.names, types, strict=True):
         bind(name, type_, place.scope)
     for name, type_ in zip(binding.names, types, strict=True):
         if name != "_":
+            require("_" not in type_names(type_), f"{name} is as long as a count says that has no name, but _")
             check_type(type_, place.scope)
 
 

@@ -29,7 +29,8 @@ Invariants (checked by lambda_cu.check after every pass):
     of lambda_cu.ops;
   - arguments of `run` and `call` agree with the parameters in number and type, after substituting the sizes;
   - the last case of a choice is `items`, and the only one without a condition;
-  - `_` stands for a result that nobody needs; it may be bound any number of times and is never read.
+  - `_` stands for a result that nobody needs; it may be bound any number of times and is never read;
+  - REDUCE_BY_INDEX names all its results or none: at a place, each may be combined with another.
 """
 from __future__ import annotations
 

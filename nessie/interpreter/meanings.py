@@ -127,9 +127,8 @@ def to_int(rounding: Callable[[float], int], name: str) -> Callable[[float], int
 
 
 def round_half_away(x: float) -> int:
-    below = math.floor(x)
-    rest = x - below                    # exact: 0 for floats so large that they have no fraction
-    return below + (rest > 0.5 or (rest == 0.5 and x > 0))
+    rest, whole = math.modf(x)          # exact, both with the sign of x
+    return int(whole) + (rest >= 0.5) - (rest <= -0.5)
 
 
 def code_char(i: int) -> str:

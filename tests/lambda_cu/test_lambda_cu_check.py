@@ -84,6 +84,9 @@ def test_a_well_formed_program_passes() -> None:
     ("{ (x, y) => x + y }", "{ (x, x) => x + x }", "x is bound twice"),
     ("return (k, zs, side)", "return (k, zs, sides)", "sides is returned, but not bound"),
     ("return (k, zs, side)", "return (k, zs, _)", "_ is returned"),
+    ("  let z = REDUCE", "  let (_, bs) = REDUCE_BY_INDEX { i => (i, i) } { i => 0 } (0, 0)"
+     " { (a, b, c, d) => (a + c, max(b, d)) } (n) into 2 (0, 0)\n  let z = REDUCE",
+     "kernel K2: let _, bs: REDUCE_BY_INDEX names all its results, or none"),
     ("run K2 (k, zs)", "run K9 (k, zs)", "no kernel K9"),
     ("call main", "call other", "no function other"),
     ("half(v)", "third(v)", "third is no scalar function"),
@@ -101,7 +104,7 @@ def test_a_well_formed_program_passes() -> None:
     # Sizes
     ("kernel K2 (n : int, xs : [float; n])", "kernel K2 (n : int, xs : [float; m])", "m is not in scope"),
     ("kernel K2 (n : int, xs : [float; n])", "kernel K2 (n : float, xs : [float; n])", "size n is not an int"),
-    ("let (k, zs) = FILTER", "let (_, zs) = FILTER", "_ is not in scope"),
+    ("let (k, zs) = FILTER", "let (_, zs) = FILTER", "zs is as long as a count says that has no name, but _"),
     ("return (k, zs, side)", "return (zs, k, side)", r"not its size k before it"),
     # Using
     ("half(v) using xs", "half(v)", "a thunk reads xs, which its using does not list"),
