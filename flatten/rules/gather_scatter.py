@@ -5,7 +5,7 @@ from nessie.base.widths import wide
 from nessie.flatten.ranges.proofs import doubtful
 from nessie.flatten.rules.folding import held_wide
 from nessie.flatten.rules.permuting import all_scalars, permuted
-from nessie.flatten.threads.scalars import identity, monoid
+from nessie.flatten.threads.scalars import monoid, neutral
 from nessie.flatten.translator import Translator, both, scalar, sequence
 from nessie.flatten.values.contexts import Context, one_or_tuple
 from nessie.flatten.values.domains import TRUE, ZERO, At, Domain, inside, op, plus
@@ -136,7 +136,7 @@ def write_all(emitter: Emitter, before: tuple[ir.Exp, ...], index: ir.Thunk, val
     results = [emitter.declare(hint, ir.Array(base, target.size)) for base in bases]
     walked = emitter.walked(space)
     if operator:
-        soac: ir.Write = ir.ReduceByIndex(value, index, (identity(operator, bases[0]),), monoid(operator), walked,
+        soac: ir.Write = ir.ReduceByIndex(value, index, (neutral(operator, bases[0]),), monoid(operator), walked,
                                           target.size, before)
     else:
         soac = ir.Permute(value, index, walked, target.size, before)

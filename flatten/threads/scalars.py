@@ -90,11 +90,18 @@ def within(low: ir.Const, high: ir.Const, exp: ir.Exp) -> ir.Exp:
 
 
 def identity(operator: str, base: str) -> ir.Const:
-    """The operator's true identity: combining it with x gives x, for every x of the type."""
+    """What the operator makes of no elements. Combining it with x gives x, but for sums of floats, where 0.0 makes 0.0
+    of -0.0: see neutral."""
     unit = ops.OPS[operator].unit[wide(base)]
     if base in FITTING and isinstance(unit, int):
         unit = min(max(unit, FITTING[base][0]), FITTING[base][1])
     return ir.Const(unit, wide(base))
+
+
+def neutral(operator: str, base: str) -> ir.Const:
+    """What combined with x gives x, bit for bit, for every x of the type."""
+    unit = identity(operator, base)
+    return ir.Const(-0.0, unit.type) if operator == "+" and unit.type == "float" else unit
 
 
 def monoid(operator: str) -> ir.Thunk:

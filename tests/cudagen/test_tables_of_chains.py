@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from executors import Compiled, assert_all_agree, outcome
+from executors import Compiled, agree, assert_all_agree, interpreted, outcome
 
 import nessie
 
@@ -47,6 +47,16 @@ def test_zeros_and_what_is_no_number() -> None:
         found = adds(before, keys, np.full(count, -0.0))
         assert found.tobytes() == before.tobytes()
         assert adds(before, keys, np.where(keys == 4, np.inf, -0.0))[4] == np.inf
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_a_negative_zero_stays_one(target: str) -> None:
+    """GPUs sum what goes to a place before they add it to what is there, which no elements change, nor do -0.0."""
+    program = Compiled("function main(d, ps) : ([float], [(int, float)]) -> [float] = write_add(d, ps);", target=target)
+    for before in ([-0.0, 0.0, -0.0], [-0.0]):
+        arguments = before, [(0, -0.0)] * (len(before) > 1)
+        found = outcome(program, "reference ilp", arguments)
+        assert agree(found, interpreted(program, arguments)) and str(found) == str(before)
 
 
 def test_large_ones() -> None:

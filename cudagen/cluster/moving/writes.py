@@ -25,7 +25,6 @@ from nessie.cudagen.generate import generate, with_good_names
 from nessie.cudagen.kernels.walk import SEGMENT, Place, Step, Walk, walk_of
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import Plan
-from nessie.cudagen.skeletons.cpu.tables import is_float_sum
 from nessie.lambda_cu import nodes as ir
 from nessie.lambda_cu.scope import arrays_read, can_fail, thunk, writes_in_order
 from nessie.lambda_cu.typing import Scope, bound_types
@@ -147,8 +146,6 @@ def write_apart(walk: Walk, step: Step, name: str, arrays: tuple[str, ...], base
     if isinstance(soac, ir.ReduceByIndex):
         neutral = tuple([identity.value for identity in soac.identity if isinstance(identity, ir.Const)])
         exact = set(of_results) == {"int"} and isinstance(soac.operator.body, ir.Op) and soac.operator.body.op in EXACT
-        if is_float_sum(soac) and neutral == (0.0,):
-            neutral = (-0.0,)
     return Apart(names, of_results, arrays[0], arrays[1:], soac.before, soac.size, neutral, exact, step.place, plan)
 
 

@@ -99,16 +99,8 @@ def table_buffers(kernel: Kernel, chunks: Chunks) -> list[Buffer]:
         size = op("*", op("-", count, integer(1)), size_exp(kernel, soac.size))
         for name, identity in zip(step.bind.names, soac.identity, strict=True):
             assert isinstance(identity, ir.Const)
-            neutral = -0.0 if identity.value == 0.0 and is_float_sum(soac) else identity.value
-            found.append(Buffer(tables_of(name), base_of(kernel, name), size, neutral))
+            found.append(Buffer(tables_of(name), base_of(kernel, name), size, identity.value))
     return found
-
-
-def is_float_sum(soac: ir.ReduceByIndex) -> bool:
-    """Is -0.0, of all zeros, what changes nothing?"""
-    (first, *_) = soac.identity
-    return (isinstance(first, ir.Const) and isinstance(first.value, float) and isinstance(soac.operator.body, ir.Op)
-            and soac.operator.body.op == "+")
 
 
 def choose_tables(kernel: Kernel, run: Sweep, chunks: Chunks, chunk: loops.Exp, count: loops.Exp) -> None:
