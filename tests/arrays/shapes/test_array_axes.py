@@ -16,7 +16,7 @@ SHAPES = [(5,), (2, 3), (3, 1), (2, 3, 4), (2, 1, 3, 2), (0, 3), (3, 0), (2, 0, 
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax", "var", "std", "median", "cumsum"]
 OF_SOME = ("min", "max", "argmin", "argmax", "mean", "var", "std", "median")
 PRODUCTS = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((2, 0), (0, 4)), ((0, 3), (3, 2)),
-            ((0,), (0,)), ((2, 3), (3, 0))]
+            ((0,), (0,)), ((2, 3), (3, 0)), ((0, 2, 0), (0, 2)), ((2, 0, 3), (3,)), ((2, 3, 4), (4, 2))]
 
 
 def samples(shape: tuple[int, ...], seed: int = 0) -> list[np.ndarray[Any, Any]]:
