@@ -83,7 +83,7 @@ def test_random_formulas(text: str, count: int) -> None:
         found = sum_in_blocks(rows, count, Told({"n": count}, {}), 2 ** 48)
     except nessie.NessieError:
         found = None
-    assert found == expected, text
+    assert found == (None if (expected or 0) > vectors.MOST_ROWS else expected), text
     with suppress(NoSum):
         assert closed_sum(rows, count, {"n": count}) == expected, text
 
