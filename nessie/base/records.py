@@ -1,8 +1,8 @@
 """A `dataclass` like the standard library's that takes a fifth of its time, which dominates Nessie's start-up.
 
-Only `__init__` is compiled per class; the methods that compare, hash and show objects are shared. Fields are compared
-as tuples in every version of Python. Only the type checker keeps objects of a frozen class from change: at run time,
-the standard library's check would make their creation three times as slow.
+Only `__init__` is compiled per class, for its first object; the methods that compare, hash and show objects are shared.
+Fields are compared as tuples in every version of Python. Only the type checker keeps objects of a frozen class from
+change: at run time, the standard library's check would make their creation three times as slow.
 """
 from __future__ import annotations
 
@@ -49,7 +49,17 @@ def made(cls: type, frozen: bool, eq: bool) -> type:
 
 
 def initialiser(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
-    """Return an `__init__` that takes the fields in order, or by name."""
+    """Return an `__init__` that takes the fields in order, or by name. It compiles itself when it is first called: of
+    most classes, a run makes no objects."""
+    def first(self: Any, *given: Any, **named: Any) -> None:
+        method = compiled(cls, fields)
+        cls.__init__ = method           # type: ignore[misc]
+        method(self, *given, **named)
+    return first
+
+
+def compiled(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
+    """Return the `__init__` itself."""
     known: dict[str, Any] = {"_missing": MISSING}
     parameters, lines = ["self"], []
     for field in sorted(fields, key=attrgetter("kw_only")):
