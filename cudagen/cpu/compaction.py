@@ -27,7 +27,7 @@ from nessie.cudagen.cpu.operators import COMPARED, COMPUTED, TYPES, Value
 from nessie.cudagen.cpu.rewrites.ranges import fixed, moved_by
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.nodes import Const, Exp, For, If, Let, Load, Name, Op, Set, Stmt, Store
-from nessie.cudagen.loops.walk import bound_names, expressions, parts, statements
+from nessie.cudagen.loops.walk import all_parts, changed_names
 
 LANES = 4
 WIDE_LANES = 8
@@ -76,12 +76,10 @@ class Compaction:
 
 def compaction_of(loop: For, printer: Printer) -> Compaction | None:
     """What the loop does, if it does nothing else."""
-    changing = {loop.index, *bound_names(loop.body), *[s.name for s in statements(loop.body) if isinstance(s, Set)]}
-    found = Compaction(changing, {loop.index: "int"}, {loop.index: integer(0)})
+    found = Compaction({loop.index, *changed_names(loop.body)}, {loop.index: "int"}, {loop.index: integer(0)})
     if loop.step != integer(1) or not all([takes(found, s, printer) for s in loop.body]):
         return None
-    read = {part.array for s in statements(loop.body) for exp in expressions(s) for part in parts(exp)
-            if isinstance(part, Load)}
+    read = {part.array for part in all_parts(loop.body) if isinstance(part, Load)}
     sound = set(found.ranks.values()) <= set(found.counts) and read.isdisjoint(found.stored)
     return found if found.stored and sound else None
 

@@ -19,7 +19,7 @@ from enum import Enum
 
 from nessie.cudagen.kernels.thunks import COSTLY
 from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Load, Name, Op, Set, Stmt, Store, Var
-from nessie.cudagen.loops.walk import bound_names, expressions, parts, statements
+from nessie.cudagen.loops.walk import all_parts, bound_names, parts, statements
 
 DIVISIONS = ("rem", "mod")
 VECTOR = 8                      # elements
@@ -99,14 +99,12 @@ def lie_apart(loop: For) -> bool:
 
 def slow(body: tuple[Stmt, ...]) -> bool:
     """Does it compute what takes many operations?"""
-    return any(isinstance(part, Op) and part.op in COSTLY for s in statements(body) for e in expressions(s)
-               for part in parts(e))
+    return any(isinstance(part, Op) and part.op in COSTLY for part in all_parts(body))
 
 
 def divides(body: tuple[Stmt, ...]) -> bool:
     """Does it compute remainders, of ints as they are?"""
-    return any(isinstance(part, Op) and part.op in DIVISIONS for s in statements(body) for e in expressions(s)
-               for part in parts(e))
+    return any(isinstance(part, Op) and part.op in DIVISIONS for part in all_parts(body))
 
 
 def gathers(body: Iterable[Stmt], read: set[str]) -> bool:

@@ -130,13 +130,15 @@ class Distance:
 Exp = Const | Name | Op | Load | Shuffle | Vote | Peers | Distance
 
 Written = str                       # the name of an array that the statement writes, or that others do meanwhile
+Bound = str                         # a name that the statement binds
+Assigned = str                      # or gives another value
 
 # Statements -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Let:
-    name: str
+    name: Bound
     type: str
     value: Exp
 
@@ -144,14 +146,14 @@ class Let:
 @dataclass(frozen=True)
 class Var:
     """A mutable scalar."""
-    name: str
+    name: Bound
     type: str
     initial: Exp
 
 
 @dataclass(frozen=True)
 class Set:
-    name: str
+    name: Assigned
     value: Exp
 
 
@@ -179,7 +181,7 @@ class StorePair:
 class LoadPair:
     """names = the int and the value of this type that one StorePair has left there: both are read at once. It may race
     with StorePairs, and sees nothing else that was stored before; cuda only."""
-    names: tuple[str, str]
+    names: tuple[Bound, ...]
     type: str
     array: Written
     index: Exp
@@ -189,7 +191,7 @@ class LoadPair:
 class Shared:
     """An array of the block's own, in its shared memory. On the CPU a call of a host function is a block of one thread.
     At the top of a body."""
-    name: str
+    name: Bound
     type: str
     size: int
 
@@ -198,7 +200,7 @@ class Shared:
 class Part:
     """name = what lies `offset` bytes after the beginning of an array, seen as an array of its own: a part of it, or
     another array that lies so far away (Distance). It is written if `array` is writable. Not in 'cuda'."""
-    name: str
+    name: Bound
     type: str
     array: Written
     offset: Exp
@@ -214,7 +216,7 @@ class Prefetch:
 @dataclass(frozen=True)
 class For:
     """for index = low; index < high; index += step (a positive constant or name); bounds are evaluated once."""
-    index: str
+    index: Bound
     low: Exp
     high: Exp
     body: tuple[Stmt, ...]
@@ -244,7 +246,7 @@ class Atomic:
     array: Written
     index: Exp
     value: Exp
-    result: str | None = None
+    result: Bound | None = None
     compare: Exp | None = None
     ordered: bool = False
 
@@ -252,7 +254,7 @@ class Atomic:
 @dataclass(frozen=True)
 class Call:
     """names = function(arguments), a function of kind 'device'. An argument that is an array is its Name."""
-    names: tuple[str, ...]
+    names: tuple[Bound, ...]
     function: str
     arguments: tuple[Exp, ...]
 

@@ -12,46 +12,49 @@ from nessie.cudagen.loops.nodes import (
     Exp,
     For,
     Function,
-    Let,
     Load,
     LoadPair,
     Name,
-    Part,
     Peers,
-    Shared,
     Shuffle,
     Stmt,
     Store,
     StorePair,
-    Var,
     Vote,
 )
 
 EXPRESSIONS = Parts[Exp]("Exp", order={For: ("low", "high", "step")})
 BODIES = Parts[Stmt]("Stmt")
 WRITTEN = Parts[str]("Written")
+BOUND = Parts[str]("Bound")
+CHANGED = Parts[str]("Bound", "Assigned")
 parts = EXPRESSIONS.inside
 
 
-def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
     """At any depth."""
-    return (inner for statement in body for inner in BODIES.inside(statement))
+    return BODIES.inside(*body)
 
 
 def blocks(statement: Stmt) -> dict[str, tuple[Stmt, ...]]:
     """The statement's own blocks, by their fields."""
-    return {name: block for name, block in vars(statement).items() if name in ("body", "then", "orelse")}
+    return {name: getattr(statement, name) for name, _, _ in BODIES.fields_of(type(statement))}
 
 
 def with_blocks(statement: Stmt, change: Callable[[Stmt], Iterable[Stmt]]) -> Stmt:
     """The statement, each of whose own blocks has, for each of its statements, those that it is changed to."""
-    return updated(statement, **{name: tuple([new for s in block for new in change(s)])
-                                 for name, block in blocks(statement).items()})
+    changed = {name: tuple([new for s in block for new in change(s)]) for name, block in blocks(statement).items()}
+    return updated(statement, **changed) if changed else statement
 
 
 def expressions(statement: Stmt) -> tuple[Exp, ...]:
     """The expressions of the statement itself; an array that it writes, or others do meanwhile, too, as its name."""
     return (*map(Name, WRITTEN.of(statement)), *EXPRESSIONS.of(statement))
+
+
+def all_parts(body: Iterable[Stmt]) -> Iterator[Exp]:
+    """The expressions of the statements, at any depth, and all in them."""
+    return (part for statement in statements(body) for part in parts(*expressions(statement)))
 
 
 def names(exp: Exp) -> Iterator[str]:
@@ -73,16 +76,14 @@ def read_names(body: tuple[Stmt, ...]) -> set[str]:
     return {name for statement in statements(body) for exp in expressions(statement) for name in names(exp)}
 
 
-def bound_names(body: tuple[Stmt, ...]) -> list[str]:
+def bound_names(body: Iterable[Stmt]) -> list[str]:
     """Every name that the statements bind."""
-    found: list[str] = []
-    for statement in statements(body):
-        match statement:
-            case Let(name) | Var(name) | Shared(name) | Part(name) | For(name) | Atomic(result=str() as name):
-                found.append(name)
-            case Call(bound) | LoadPair(bound):
-                found += bound
-    return found
+    return [name for statement in statements(body) for name in BOUND.of(statement)]
+
+
+def changed_names(body: Iterable[Stmt]) -> set[str]:
+    """Every name that the statements bind or assign."""
+    return {name for statement in statements(body) for name in CHANGED.of(statement)}
 
 
 def arrays_in_common(functions: Sequence[Function]) -> dict[str, set[str]]:

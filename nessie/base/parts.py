@@ -3,7 +3,7 @@
     EXPRESSIONS = Parts[Exp]("Exp", through=("Generator",), order={Each: ("generators", "filter", "body")})
     EXPRESSIONS.of(node)              its expressions, in order
     EXPRESSIONS.map(node, change)     the node with each of them changed
-    EXPRESSIONS.inside(node)          the node, its expressions, theirs and so on
+    EXPRESSIONS.inside(node)          the node, its expressions, theirs and so on; of several nodes one after the other
 
 A node's parts are the fields that are annotated with the kind's name: `Exp`, `Exp | None`, `tuple[Exp, ...]`; in the
 order of the class, or in `order`. A field annotated with a name of `through` has the parts of the nodes that it holds.
@@ -36,6 +36,11 @@ def updated(node: N, **parts: Any) -> N:
 def same(a: object, b: object) -> bool:
     """One object, or the same objects in a tuple."""
     return a is b or (isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(is_, a, b)))
+
+
+def nothing(node: object) -> tuple[()]:
+    """The parts of nodes that have none."""
+    return ()
 
 
 class Parts(Generic[P]):
@@ -76,16 +81,16 @@ class Parts(Generic[P]):
             values[name] = new if form == MANY else new[0] if new else None
         return type(node)(**values)
 
-    def inside(self, node: P) -> Iterator[P]:
-        """The node and all in it, each before its parts, in order."""
-        waiting = [node]
-        readers = self.readers
+    def inside(self, *nodes: P) -> Iterator[P]:
+        """The nodes and all in them, each before its parts, in order."""
+        waiting = [*nodes[::-1]]
+        readers, of = self.readers, self.of
         while waiting:
             node = waiting.pop()
             yield node
-            reader = readers.get(type(node))
-            if parts := self.of(node) if reader is None else reader(node):
-                waiting += parts[::-1]
+            reader = readers.get(type(node), of)
+            if reader is not nothing:
+                waiting += reader(node)[::-1]
 
     def names_of(self, kind: type) -> tuple[str, ...]:
         """The names of all fields of a class."""
@@ -115,7 +120,7 @@ class Parts(Generic[P]):
         held = self.fields_of(kind)
         names = [name for name, _, _ in held]
         if not held:
-            return lambda node: ()
+            return nothing
         if all([form == ONE and not through for _, form, through in held]):
             get: Callable[[Any], Any] = attrgetter(*names)
             return get if len(names) > 1 else lambda node: (get(node),)

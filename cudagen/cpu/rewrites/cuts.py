@@ -22,8 +22,8 @@ from nessie.base.parts import updated
 from nessie.cudagen.cpu.rewrites.ranges import LARGE, Range, decided, loads, moved_by, narrows
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import with_marks
-from nessie.cudagen.loops.nodes import Call, Exp, For, Function, If, Let, Name, Return, Set, Stmt, While
-from nessie.cudagen.loops.walk import bound_names, statements
+from nessie.cudagen.loops.nodes import Call, Exp, For, Function, If, Let, Name, Return, Stmt, While
+from nessie.cudagen.loops.walk import changed_names, statements
 
 SHORT = 16                      # elements that are not worth several loops
 MOST = 4                        # conditions at which a loop is cut
@@ -85,7 +85,7 @@ def in_parts(loop: For, numbers: Iterator[int], bounds: list[Exp], cuts: int = 0
 
 def condition_of(loop: For) -> tuple[str, Range] | None:
     """A condition that is one comparison with the index and chooses what is read, and where it holds."""
-    changing = {loop.index, *bound_names(loop.body), *[s.name for s in statements(loop.body) if isinstance(s, Set)]}
+    changing = {loop.index, *changed_names(loop.body)}
     chosen = {s.condition.name for s in loop.body if isinstance(s, If) and isinstance(s.condition, Name)
               and loads(s.then) and loads(s.orelse)}
     moved: dict[str, Exp] = {loop.index: integer(0)}

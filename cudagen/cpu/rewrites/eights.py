@@ -51,7 +51,15 @@ from nessie.cudagen.loops.nodes import (
     Store,
     Var,
 )
-from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, expressions, names, parts, statements, with_blocks
+from nessie.cudagen.loops.walk import (
+    EXPRESSIONS,
+    all_parts,
+    bound_names,
+    expressions,
+    names,
+    statements,
+    with_blocks,
+)
 from nessie.cudagen.skeletons.cpu.lanes import LANES
 from nessie.lambda_cu.ops import OPS
 
@@ -123,7 +131,7 @@ def in_lanes(loop: For, begin: For, join: For, types: Mapping[str, str]) -> Join
             or gathers(loop.body, set()) or slow(loop.body) or divides(loop.body):
         return None
     operators = {s.name: joined_by(s.value) for s in sets}
-    every = {part.op for s in join.body for exp in expressions(s) for part in parts(exp) if isinstance(part, Op)}
+    every = {part.op for part in all_parts(join.body) if isinstance(part, Op)}
     once = [s.name for s in inside if isinstance(s, Set) and s.name in changed]
     if not every <= EXACT and (None in operators.values() or len(once) > len(changed)):
         return None
@@ -219,5 +227,5 @@ def each_lane(lanes: int, mark: str, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
 
 def arrays_at(loop: For) -> list[str]:
     """The arrays whose elements the loop reads at its index."""
-    return sorted({part.array for s in statements(loop.body) for exp in expressions(s) for part in parts(exp)
+    return sorted({part.array for part in all_parts(loop.body)
                    if isinstance(part, Load) and part.index == Name(loop.index)})

@@ -37,6 +37,7 @@ from nessie.cudagen.kernels.thunks import COSTLY
 from nessie.cudagen.loops.marks import all_marked, marked, with_marks
 from nessie.cudagen.loops.nodes import Exp, For, Function, If, Let, Load, Name, Op, Set, Shared, Stmt, Store, Var
 from nessie.cudagen.loops.walk import (
+    all_parts,
     blocks,
     bound_names,
     expressions,
@@ -132,7 +133,7 @@ class Elements:
             return None
         if loop.low == integer(0) and not any(isinstance(s, Store) for s in inside):
             return None                                 # a fold
-        if sum(isinstance(part, Op) for s in inside for e in expressions(s) for part in parts(e)) > LARGEST:
+        if sum(isinstance(part, Op) for part in all_parts(loop.body)) > LARGEST:
             return None
         changing = {s.name for s in inside if isinstance(s, Set)}
         outside = changing - set(bound_names(loop.body))

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from nessie.base.parts import updated
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.nodes import Const, Exp, For, If, Let, Load, Name, Op, Set, Stmt
-from nessie.cudagen.loops.walk import BODIES, EXPRESSIONS, called, expressions, parts
+from nessie.cudagen.loops.walk import BODIES, EXPRESSIONS, all_parts, called
 
 FAILED = Name("failed")
 
@@ -79,7 +79,7 @@ class Holder:
             case If(Name(test) as condition, then, orelse) if (
                     test in tests and any(map(is_failure, orelse)) and all(isinstance(s, Let | Set) for s in then)
                     and not any(map(is_failure, then))):
-                loads = {p.index for s in then for e in expressions(s) for p in parts(e) if isinstance(p, Load)}
+                loads = {p.index for p in all_parts(then) if isinstance(p, Load)}
                 index, size = index_and_size(tests[test])
                 failure = If(op("not", condition), tuple(filter(is_failure, orelse)))
                 if not loads:

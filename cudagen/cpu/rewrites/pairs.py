@@ -27,7 +27,7 @@ from nessie.cudagen.cpu.rewrites.held import is_failure
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import with_marks
 from nessie.cudagen.loops.nodes import Exp, For, Function, If, Let, Load, Name, Op, Set, Stmt, Store, Var
-from nessie.cudagen.loops.walk import bound_names, expressions, parts, statements, with_blocks
+from nessie.cudagen.loops.walk import all_parts, bound_names, statements, with_blocks
 
 LONG = 250                      # cycles that the operations of an element wait for each other
 CYCLES = {"mod": 12, "rem": 12, "/": 12, "*": 4}          # of others: 1
@@ -53,7 +53,7 @@ def is_long(loop: For) -> bool:
             isinstance(s, Set) and s.name in own) for s in inside]):
         return False
     written = {s.array for s in inside if isinstance(s, Store)}
-    read = {p.array for s in inside for e in expressions(s) for p in parts(e) if isinstance(p, Load)}
+    read = {p.array for p in all_parts(loop.body) if isinstance(p, Load)}
     return any(map(is_failure, inside)) and not written & read and cycles(inside) >= LONG
 
 

@@ -43,7 +43,15 @@ from nessie.cudagen.loops.nodes import (
     Var,
     While,
 )
-from nessie.cudagen.loops.walk import BODIES, bound_names, expressions, parts, read_names, statements, with_blocks
+from nessie.cudagen.loops.walk import (
+    BODIES,
+    all_parts,
+    changed_names,
+    parts,
+    read_names,
+    statements,
+    with_blocks,
+)
 from nessie.lambda_cu.ops import TURNED
 
 LARGE = 2**60
@@ -87,7 +95,7 @@ def split(loop: For, numbers: Iterator[int]) -> Stmt:
     """The loop in three parts, if there are checks that hold in a range."""
     holds, taken = Range([], [], []), dict[str, bool]()
     checks = checked(loop)
-    changing = {loop.index, *bound_names(loop.body), *[s.name for s in statements(loop.body) if isinstance(s, Set)]}
+    changing = {loop.index, *changed_names(loop.body)}
     moved: dict[str, Exp] = {loop.index: integer(0)}
     for statement in statements(loop.body):
         if isinstance(statement, Let):
@@ -125,7 +133,7 @@ def holding(condition: Exp, value: bool) -> Exp:
 
 
 def loads(body: tuple[Stmt, ...]) -> bool:
-    return any(isinstance(part, Load) for s in statements(body) for exp in expressions(s) for part in parts(exp))
+    return any(isinstance(part, Load) for part in all_parts(body))
 
 
 def is_constant(body: tuple[Stmt, ...]) -> bool:

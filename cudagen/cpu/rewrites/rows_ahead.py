@@ -22,8 +22,15 @@ from itertools import count
 
 from nessie.base.parts import updated
 from nessie.cudagen.kernels.code import integer, op
-from nessie.cudagen.loops.nodes import Const, Exp, For, Function, Let, Load, Name, Op, Prefetch, Set, Stmt
-from nessie.cudagen.loops.walk import EXPRESSIONS, bound_names, expressions, names, parts, statements, with_blocks
+from nessie.cudagen.loops.nodes import Const, Exp, For, Function, Let, Load, Name, Op, Prefetch, Stmt
+from nessie.cudagen.loops.walk import (
+    EXPRESSIONS,
+    changed_names,
+    expressions,
+    names,
+    parts,
+    with_blocks,
+)
 
 AHEAD = 48                      # rows: a line of memory takes as long as some tens of short ones do
 LARGEST = 16                    # parts of a place's expression
@@ -70,7 +77,7 @@ def first_places(rows: For, start: Name) -> list[tuple[str, Exp]]:
     say them; no two alike."""
     always = list(done_always(rows.body[1:]))
     known: dict[Name, Exp] = {Name(let.name): let.value for let in always}
-    changing = {start.name, *bound_names(rows.body), *[s.name for s in statements(rows.body) if isinstance(s, Set)]}
+    changing = {start.name, *changed_names(rows.body)}
     found: dict[tuple[str, Exp], None] = {}
     for load in [part for let in always for part in parts(let.value) if isinstance(part, Load)]:
         place = at_first(load.index, known, start)

@@ -24,8 +24,14 @@ from nessie.base.parts import updated
 from nessie.cudagen.cpu.rewrites.ranges import REST
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.marks import with_marks
-from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Name, Op, Set, Stmt, While
-from nessie.cudagen.loops.walk import BODIES, EXPRESSIONS, bound_names, expressions, parts, statements
+from nessie.cudagen.loops.nodes import Call, Const, Exp, For, Function, If, Let, Name, Op, Stmt, While
+from nessie.cudagen.loops.walk import (
+    BODIES,
+    EXPRESSIONS,
+    all_parts,
+    changed_names,
+    statements,
+)
 
 DIVISIONS = ("/", "rem", "mod")
 LEAST = 16                      # rounds of a row
@@ -47,16 +53,14 @@ def divisor_of(loop: For) -> Exp | None:
     """What the innermost loop divides its index by, if that is alike in all rounds; a power of two is a shift."""
     if loop.step != integer(1) or any(isinstance(s, For | While | Call) for s in statements(loop.body)):
         return None
-    changing = {loop.index, *bound_names(loop.body), *[s.name for s in statements(loop.body) if isinstance(s, Set)]}
-    for statement in statements(loop.body):
-        for exp in expressions(statement):
-            for part in parts(exp):
-                match part:
-                    case Op(name, (Name(loop.index), divisor)) if name in DIVISIONS:
-                        if isinstance(divisor, Name) and divisor.name not in changing:
-                            return divisor
-                        if isinstance(divisor, Const) and is_long(int(divisor.value)):
-                            return divisor
+    changing = {loop.index, *changed_names(loop.body)}
+    for part in all_parts(loop.body):
+        match part:
+            case Op(name, (Name(loop.index), divisor)) if name in DIVISIONS:
+                if isinstance(divisor, Name) and divisor.name not in changing:
+                    return divisor
+                if isinstance(divisor, Const) and is_long(int(divisor.value)):
+                    return divisor
     return None
 
 

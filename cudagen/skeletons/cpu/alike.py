@@ -36,7 +36,7 @@ FAILED = "failed"
 def changes(body: Sequence[Stmt], lane: Name, own: Iterable[str]) -> dict[str, int | None] | None:
     """By how much what has a name changes from a lane to the next; None where that is not known, as of `own` variables
     of each lane. Of other statements than those of elements: None."""
-    if not all(isinstance(s, Let | Var | If | Set | Store) for s in statements(tuple(body))):
+    if not all(isinstance(s, Let | Var | If | Set | Store) for s in statements(body)):
         return None
     moves: dict[str, int | None] = {**dict.fromkeys((FAILED, *own)), lane.name: MOVES}
     known = -1
@@ -90,7 +90,7 @@ def split(body: Sequence[Stmt], lane: Name, own: Iterable[str], fresh: Callable[
     needed = those_needed(read_names(tuple(alike)), {s.name: s for s in varying if isinstance(s, Let)})
     firsts: dict[Exp, Exp] = {lane: integer(0), **{Name(let.name): Name(fresh(let.name)) for let in needed}}
     outer = {s.name for s in alike if isinstance(s, Let | Var)}
-    inner = {s.name: s for s in statements(tuple(alike)) if isinstance(s, Let)
+    inner = {s.name: s for s in statements(alike) if isinstance(s, Let)
              and s.name in read_names(tuple(varying)) - outer}
     shown = [Var(let.name, let.type, zero(let.type)) for let in inner.values()]
     return [*shown, *[replaced(seen(s, inner), firsts) for s in (*needed, *alike)]], varying
@@ -206,4 +206,4 @@ class Sure:
 
 
 def fails(body: Sequence[Stmt]) -> bool:
-    return any(isinstance(s, Set) and s.name == FAILED for s in statements(tuple(body)))
+    return any(isinstance(s, Set) and s.name == FAILED for s in statements(body))

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.kernels.walk import SEGMENT
 from nessie.cudagen.loops import nodes as loops
-from nessie.cudagen.loops.walk import expressions, parts, statements
+from nessie.cudagen.loops.walk import all_parts
 from nessie.cudagen.skeletons.cpu.interiors import Inner, in_parts, inner_range
 from nessie.cudagen.skeletons.elements import Sweep
 from nessie.cudagen.skeletons.interiors import interiors
@@ -129,8 +129,7 @@ def by_lanes(run: Sweep, low: loops.Exp, high: loops.Exp, segment: loops.Exp | N
 
 def arrays_at(index: loops.Exp, body: Sequence[loops.Stmt]) -> list[str]:
     """The arrays whose elements the statements load at this index."""
-    return sorted({part.array for s in statements(tuple(body)) for exp in expressions(s) for part in parts(exp)
-                   if isinstance(part, loops.Load) and part.index == index})
+    return sorted({part.array for part in all_parts(body) if isinstance(part, loops.Load) and part.index == index})
 
 
 @contextmanager

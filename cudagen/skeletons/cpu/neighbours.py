@@ -31,7 +31,7 @@ from nessie.cudagen.kernels.code import Value, integer, op
 from nessie.cudagen.kernels.walk import ROOT, SEGMENT, UNIT
 from nessie.cudagen.loops.marks import all_marked
 from nessie.cudagen.loops.nodes import Exp, For, If, Let, Load, Name, Set, Stmt, Store
-from nessie.cudagen.loops.walk import expressions, parts, statements
+from nessie.cudagen.loops.walk import all_parts, statements
 from nessie.cudagen.skeletons.chunks import Bounds, Span, position
 from nessie.cudagen.skeletons.cpu.alike import ALIKE, MOVES, TOGETHER, Sure, change, changes, split
 from nessie.cudagen.skeletons.cpu.lanes import LANES, rounds
@@ -133,8 +133,7 @@ class Neighbours:
         moves = changes(varying, Name("lane'"), ())
         return moves is not None and all(
             part.array in own or change(part.index, moves) in (-MOVES, ALIKE, MOVES)
-            for s in statements(tuple(varying)) for exp in expressions(s) for part in parts(exp)
-            if isinstance(part, Load))
+            for part in all_parts(varying) if isinstance(part, Load))
 
     # What is written ----------------------------------------------------------------------------
 
@@ -250,7 +249,7 @@ class Neighbours:
         def loop(body: list[Stmt]) -> For:
             return For(lane.name, integer(0), integer(TOGETHER), tuple(around(body)))
 
-        lets = {s.name: s for s in statements(tuple(element)) if isinstance(s, Let)}
+        lets = {s.name: s for s in statements(element) if isinstance(s, Let)}
         sure = Sure(changes(element, lane, self.own()) or {}, lets)
         plain = sure.taken(element)
         if not sure.holds:

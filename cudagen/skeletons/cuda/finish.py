@@ -94,7 +94,7 @@ def last_block(kernel: Kernel, code: Code, blocks: loops.Exp, last: list[loops.S
 
 def others_are_read(kernel: Kernel, last: list[loops.Stmt]) -> bool:
     """Is anything read that other threads than the first of their blocks have stored?"""
-    read = {part.array for statement in loops_walk.statements(tuple(last))
+    read = {part.array for statement in loops_walk.statements(last)
             for exp in loops_walk.expressions(statement) for part in loops_walk.parts(exp)
             if isinstance(part, loops.Load)}
     return bool(read & kernel.walk.stored)
