@@ -17,7 +17,8 @@ def product(x: Any, y: Any) -> arrays.Array:
     """Return the product of matrices and vectors, as NumPy's matmul has it."""
     a, b = arrays.asarray(x), arrays.asarray(y)
     if a.ndim > 2 and 1 <= b.ndim <= 2 and None not in (*a.shape, *b.shape):
-        found: arrays.Array = reshaped(a, [(math.prod(a.shape[:-1]), a.shape[-1])]) @ b
+        count = math.prod([size for size in a.shape[:-1] if size is not None])
+        found: arrays.Array = reshaped(a, [(count, a.shape[-1])]) @ b
         return reshaped(found, [(*a.shape[:-1], *b.shape[1:])])
     if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
         raise NessieError(f"@ multiplies vectors and matrices, and these have {a.ndim} and {b.ndim} dimensions")
