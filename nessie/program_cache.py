@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pickle
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from nessie import driver, pipeline
+from nessie.base.system.own_files import own_files
 from nessie.schedule.wishes.wishes import Met
 
 DATA = ("nessie.base.", "nessie.lambda_cu.", "nessie.cudagen.")         # where what a compiled program holds is defined
-PACKAGES = ("nessie", "nessie.lambda_cu", "nessie.flatten", "nessie.schedule", "nessie.cudagen")
 
 if TYPE_CHECKING:
     from nessie.driver import Built
@@ -87,25 +84,7 @@ def compiler() -> str:
     """The compiler of this process: Python, and a digest of Nessie's own files by size and time. A changed compiler
     finds nothing that an older one kept."""
     digest = hashlib.sha256()
-    for name, entry in sources():
+    for name, entry in own_files():
         status = entry.stat()
         digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return f"{sys.version} {digest.hexdigest()}"
-
-
-def sources() -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Nessie's files, by their places in its packages, which lie side by side in a checkout and inside each other in a
-    wheel."""
-    for package in PACKAGES:
-        spec = find_spec(package)
-        if spec is not None and spec.origin is not None:
-            yield from files_below(os.path.dirname(spec.origin), package)
-
-
-def files_below(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.endswith((".py", ".json")):
-                yield f"{name}/{entry.name}", entry
-            elif entry.is_dir() and entry.name != "__pycache__":
-                yield from files_below(entry.path, f"{name}/{entry.name}")

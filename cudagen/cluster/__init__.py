@@ -2,6 +2,7 @@
 
     engine      what a cluster is: submit, gather, workers, close
     on_dask     Dask as an engine
+    own_workers a scheduler of Dask's and workers that are started here
     slabs       arrays that lie in parts on workers
     buckets     what a task gives, cut by who receives it
     ranges      ranges of ints, with what operators make of them

@@ -47,10 +47,13 @@ class Interrupted(Exception):
 
 
 class Engine(Protocol):
-    """`shares`: what workers share with the driver: its memory, its machine's files, or nothing (''), so that arrays
-    go along with tasks. `memory`: bytes that a task may count on, if that is known."""
+    """`runs`: can anything be submitted? `shares`: what workers share with the driver: its memory, its machine's files,
+    or nothing (''), so that arrays go along with tasks. `memory`: bytes that a task may count on, if that is known."""
     shares: str
     memory: int | None
+
+    @property
+    def runs(self) -> bool: ...
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "") -> Any:
@@ -81,6 +84,7 @@ class InProcess:
     at_a_time: int = 3
     shares: str = MEMORY
     memory: int | None = None
+    runs = True
 
     def __post_init__(self) -> None:
         self.names: list[str] = []

@@ -1,7 +1,9 @@
 """Dask's scheduler and workers as an engine (cudagen.cluster.engine).
 
     connected    to a scheduler that runs, at tcp://HOST:PORT, or by somebody's own client
-    started      workers on this machine, which end with this process
+    started      workers on this machine (cudagen.cluster.own_workers)
+
+Who asks for the same shares an engine, which ends when all of them have closed it.
 
 Futures are all that is used of Dask. A task's name begins with its kernel's, which Dask's dashboard shows. Workers must
 have this Nessie and a processor with all that this one has, since they run the same machine code: else they are
@@ -11,11 +13,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import platform
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
+from contextlib import suppress
 from itertools import count
 from time import monotonic
 from typing import Any
@@ -25,22 +29,27 @@ import numpy as np
 
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
+from nessie.base.system.forking import across_forks
+from nessie.base.system.own_files import digest, digests
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import FILES, Deserted, Died, Interrupted, Wait, quiet
+from nessie.cudagen.cluster.own_workers import OwnWorkers
 from nessie.cudagen.cpu.machine_code import features
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 LOOK = 0.2                      # seconds between two looks at what has been done
 STILL = 1.0                     # seconds without a task that ends, until one asks whether there are workers
 ALONE = 60.0                    # seconds without a worker
-LACKS = 6                       # features that are named
+SAYING = ("distributed.batched", "distributed.client", "distributed.core")      # what a run tells, they tell, too
+LACKS, FILES_NAMED = 6, 3       # features and files that are named
 
 
 class OnDask:
-    """Dask as an engine. `own`: what ends with it."""
+    """Dask as an engine. `own`: the workers that end with it. `borrowed`: the client stays somebody else's."""
 
-    def __init__(self, client: Any, own: Any = None) -> None:
-        self.client, self.own = client, own
+    def __init__(self, client: Any, own: OwnWorkers | None = None, borrowed: bool = True) -> None:
+        self.client, self.own, self.borrowed = client, own, borrowed
+        self.process, self.users = os.getpid(), 1
         self.numbers = count()
         self.run = uuid4().hex                  # of tasks that are no run's
         self.address = address(client)
@@ -48,7 +57,7 @@ class OnDask:
         if not described:
             raise NessieError(f"the cluster at {self.address} has no workers",
                               hint=f"start one: dask worker {self.address}")
-        refuse(described)
+        refuse(described, self.files_of)
         self.known = {*described}
         near = {found["host"] for found in described.values()} == {socket.gethostname()}
         self.shares = FILES if near else ""
@@ -82,9 +91,10 @@ class OnDask:
 
     def cancel(self, waiting: Sequence[Any]) -> None:
         """Nobody waits for these any more; what is done for their runs ends soon, and for nobody else's."""
-        self.client.cancel(waiting, force=True)
-        for run in sorted({task.key.split("-")[-2] for task in waiting} - {self.run}):
-            self.client.run(tasks.stop, run, on_error="ignore")
+        with suppress(OSError):                 # of a worker that dies meanwhile, and of a scheduler that has gone
+            self.client.cancel(waiting, force=True)
+            for run in sorted({task.key.split("-")[-2] for task in waiting} - {self.run}):
+                self.client.run(tasks.stop, run, on_error="ignore")
 
     def workers(self) -> int:
         return max(1, self.threads())
@@ -93,18 +103,52 @@ class OnDask:
         """Those of the workers that there are. Who has joined is refused like the first ones."""
         threads = self.client.nthreads()
         if new := sorted({*threads} - self.known):
-            refuse(self.client.run(described_here, version(), workers=new))
+            refuse(self.client.run(described_here, version(), workers=new), self.files_of)
             self.known |= {*new}
         return sum(map(int, threads.values()))
+
+    def files_of(self, worker: str) -> Mapping[str, str]:
+        """Digests of Nessie's files there."""
+        found: Mapping[str, str] = self.client.run(digests, workers=[worker])[worker]
+        return found
 
     @property
     def dashboard(self) -> str:
         return str(self.client.dashboard_link)
 
+    @property
+    def runs(self) -> bool:
+        """In a child that this process has forked, nothing does."""
+        return (self.process == os.getpid() and self.client.status == "running"
+                and (self.own is None or self.own.runs))
+
     def close(self) -> None:
-        if self.own is not None:
+        """For one of those who share it."""
+        with _sharing:
+            self.users -= 1
+            if self.users or self.process != os.getpid():
+                return
+            for name in [name for name, engine in _shared.items() if engine is self]:
+                del _shared[name]
+        if not self.borrowed:
             self.client.close()
+        if self.own is not None:
             self.own.close()
+
+
+_shared: dict[object, OnDask] = {}          # by what was asked for
+_sharing = across_forks(threading.RLock())
+
+
+def shared(asked_for: object, make: Callable[[], OnDask]) -> OnDask:
+    """The engine that others have for this, or a new one."""
+    with _sharing:
+        engine = _shared.get(asked_for)
+        if engine is not None and engine.runs:
+            engine.users += 1
+        else:
+            engine = _shared[asked_for] = make()
+        return engine
 
 
 class Watch:
@@ -141,11 +185,21 @@ def connected(cluster: Any) -> OnDask:
         return OnDask(cluster)
     if not isinstance(cluster, str):
         raise NessieError(f"a cluster is an address, such as tcp://host:8786, or a client of Dask, not {cluster!r}")
+    return shared(cluster, lambda: at_address(cluster))
+
+
+def at_address(cluster: str, own: OwnWorkers | None = None) -> OnDask:
     if why := silence(cluster):
         raise NessieError(f"no cluster answers at {cluster}: {why[:120]}",
                           hint="a scheduler tells its address when it starts: dask scheduler")
-    client = client_class(cluster, timeout=PATIENCE, set_as_default=False)
-    return owned(client, Nothing())
+    client = of_distributed("Client")(cluster, timeout=PATIENCE, set_as_default=False)
+    for logger in SAYING:
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
+    try:
+        return OnDask(client, own, borrowed=False)
+    except BaseException:
+        client.close()
+        raise
 
 
 def silence(address: str) -> str:
@@ -171,30 +225,18 @@ def silence(address: str) -> str:
     return said[0]
 
 
-class Nothing:
-    """A cluster that others have started."""
-
-    def close(self) -> None:
-        """It goes on."""
-
-
 def started(workers: int) -> OnDask:
-    """An engine of so many workers on this machine, each a process of one thread with a share of its memory."""
-    cluster_class, client_class = of_distributed("LocalCluster"), of_distributed("Client")
-    cluster = cluster_class(n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-                            dashboard_address="127.0.0.1:0",
-                            silence_logs=logging.CRITICAL)
-    return owned(client_class(cluster, set_as_default=False), cluster)
+    """An engine of so many workers on this machine."""
+    of_distributed("Client")
 
-
-def owned(client: Any, own: Any) -> OnDask:
-    """An engine, with which both end; they end at once if it is refused."""
-    try:
-        return OnDask(client, own)
-    except BaseException:
-        client.close()
-        own.close()
-        raise
+    def make() -> OnDask:
+        own = OwnWorkers(workers)
+        try:
+            return at_address(own.address, own)
+        except BaseException:
+            own.close()
+            raise
+    return shared(workers, make)
 
 
 def memory_of_tasks(client: Any) -> int | None:
@@ -232,7 +274,8 @@ def version() -> str:
 def described_here(driver: str) -> dict[str, Any]:
     """What a worker has; a driver of this version asks."""
     return {"host": socket.gethostname(), "nessie": version(), "python": platform.python_version(),
-            "numpy": np.__version__, "system": f"{platform.system()} {platform.machine()}", "features": features()}
+            "numpy": np.__version__, "system": f"{platform.system()} {platform.machine()}", "features": features(),
+            "code": digest()}
 
 
 def asked(client: Any) -> dict[str, dict[str, Any]]:
@@ -247,8 +290,8 @@ def asked(client: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def refuse(described: Mapping[str, Mapping[str, Any]]) -> None:
-    """NessieError if a worker has other versions, or a processor that lacks something."""
+def refuse(described: Mapping[str, Mapping[str, Any]], files_of: Callable[[str], Mapping[str, str]]) -> None:
+    """NessieError if a worker has other versions, other code, or a processor that lacks something."""
     here = described_here(version())
     for worker, there in described.items():
         for what, said in (("nessie", "Nessie"), ("python", "Python"), ("numpy", "NumPy"), ("system", "system")):
@@ -256,7 +299,22 @@ def refuse(described: Mapping[str, Mapping[str, Any]]) -> None:
             if mine != other:
                 raise NessieError(f"the worker at {worker} has another {said}: {there[what]}, and this is {here[what]}",
                                   hint="a cluster's workers and its driver need the same versions")
+        if there["code"] != here["code"]:
+            raise NessieError(f"the worker at {worker} runs other code of the same version of Nessie: "
+                              f"{shortened(differing(files_of(worker)), FILES_NAMED)}",
+                              hint="install the same Nessie there, and start the worker again, which keeps what it "
+                                   "has loaded")
         if lacking := sorted(here["features"] - there["features"]):
-            named = ", ".join(lacking[:LACKS]) + (f" and {len(lacking) - LACKS} more" if len(lacking) > LACKS else "")
-            raise NessieError(f"the processor of the worker at {worker} lacks what code for this one uses: {named}",
+            raise NessieError(f"the processor of the worker at {worker} lacks what code for this one uses: "
+                              f"{shortened(lacking, LACKS)}",
                               hint="call Nessie on a machine with the least processor of the cluster")
+
+
+def differing(files: Mapping[str, str]) -> list[str]:
+    """The files of Nessie that are not the same here."""
+    here = digests()
+    return sorted(name for name in {*here, *files} if here.get(name) != files.get(name))
+
+
+def shortened(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -40,7 +40,7 @@ from nessie.mono import nodes as mono
 from nessie.mono.copies.copies import monomorphic_expression
 from nessie.mono.copies.erase import erase
 from nessie.program_cache import cached_program
-from nessie.running.target_names import GPUS, target_of_code
+from nessie.running.target_names import DASK, GPUS, target_of_code
 from nessie.running.targets import Limits, Target, Where
 from nessie.session.calling import tuple_of
 from nessie.session.progress import progress_of_call, types_python
@@ -188,6 +188,14 @@ class Calls:
         """Drop the compiled calls, as the program has changed."""
         self.typed, self.plans = {}, {}
 
+    def close(self) -> None:
+        """Workers that were started for calls end, and devices on them."""
+        for compiled in [c for found in list(self.typed.values()) for (_, name), c in list(found.compiled.items())
+                         if name == DASK]:
+            compiled.idle.clear()
+        for target in self.targets.values():
+            target.close()
+
     # Compiling ----------------------------------------------------------------------------------
 
     def at_types(self, function: str, types: tuple[Type, ...], by_name: tuple[str, ...]) -> Typed:
@@ -296,6 +304,8 @@ class Calls:
                      for part in to_names(value, layout)]
             return callers.flat_result(callers.call(names, memory))
         device = compiled.device()
+        while name == DASK and not device.engine.runs:
+            device = compiled.device()
         self.session.job.activity.begin("running", lambda: device.stats.launches, waits=lambda: device.progress)
         if name == "cpu":
             device.memory = self.memory         # what a call has freed, any other may use

@@ -59,7 +59,7 @@ class Program:
         limits = Limits(self._options.bytes, self._options.depth, self._options.seconds, PYTHON)
         activity = Activity()
         target = Target(self._options.target, self._options.threads, limits, world, activity=activity,
-                        tuning=self._options.tuned(source.name if source else ""))
+                        where=self._options.where, tuning=self._options.tuned(source.name if source else ""))
         job = Job(target=target_of_code(self._options.target), asked_target=self._options.target, strict=False,
                   widths=self._options.widths,
                   wishes=self._options.wishes, unchecked=self._options.unchecked,
@@ -78,6 +78,18 @@ class Program:
         with as_nessie_errors():
             self._evaluate(Source(a_text(name, "the name of a program"), a_text(text, "a program")))
         return self
+
+    def close(self) -> None:
+        """End the workers that the target dask has started for this program, or leave the cluster. Results stay, and a
+        later call starts or joins them again. `with nessie.load(...) as program:` closes it, too."""
+        self._calls.close()
+        self._session.target.close()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def drawn(self) -> list[Picture]:
         """The pictures of the windows in which the program's functions have drawn since the last time. The windows are

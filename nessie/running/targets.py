@@ -13,15 +13,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
+from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import finalize
 
 from nessie.activity import Activity, depth_of
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
 from nessie.base.system.deep import next_part, run_deep
-from nessie.base.system.ending import at_end
+from nessie.base.system.ending import at_end, forget
 from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
@@ -99,6 +101,12 @@ class Where:
     dashboard: Callable[[str], Any] | None = None
 
 
+def closed_aside(engine: Engine) -> None:
+    """By a thread of its own: garbage is collected in any, one of Dask's that closing waits for, too."""
+    forget(engine.close)
+    Thread(target=engine.close).start()
+
+
 @dataclass
 class Target:
     """The target that programs run on, and the world that they see."""
@@ -113,6 +121,7 @@ class Target:
     where: Where = field(default_factory=Where)
     engine: Engine | None = None        # of the target dask, once it is needed
     told: ToldOfCluster | None = None   # of what it has done, if somebody asks
+    release: finalize[Any, Target] | None = None        # what closes the engine when this object is garbage
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -226,17 +235,31 @@ class Target:
         return device
 
     def engine_of_cluster(self) -> Engine:
-        """The workers, which are connected or started when they are first needed."""
+        """The workers, which are connected or started when they are first needed. They go with this object."""
+        if self.engine is not None and not self.engine.runs:
+            self.close()
         if self.engine is None:
             from nessie.cudagen.cluster.on_dask import connected, started
             where = self.where
             named = where.cluster is not None
             engine = connected(where.cluster) if named else started(where.workers or LOCAL_WORKERS)
             at_end(engine.close)
+            self.release = finalize(self, closed_aside, engine)
+            self.release.atexit = False
             if where.dashboard is not None:
                 where.dashboard(f"Dask's dashboard: {engine.dashboard}")
             self.engine = engine
         return self.engine
+
+    def close(self) -> None:
+        """Workers go, unless others share them. The next run asks for them again."""
+        if self.release is not None:
+            self.release.detach()
+            self.release = None
+        if self.engine is not None:
+            engine, self.engine = self.engine, None
+            forget(engine.close)
+            engine.close()
 
     def warm_device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu | Cluster:
         """A device that runs the program's best code from its first run on."""

@@ -128,6 +128,7 @@ NO_EXAMPLES = {
     "workers are started on this machine, and cluster names those that there are": WORKERS,
     "nessie/files/written_by_workers.py": "is told where there are workers (tests/files/test_results_by_workers.py)",
     "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
+    "cudagen/cluster/own_workers.py": WORKERS,
     "nessie/serve/live.py": "the live page says it (tests/serve)",
     "cannot serve at port \0: \0": "depends on what else this computer serves",
     **dict.fromkeys((

@@ -21,9 +21,10 @@ import pytest
 import nessie
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.memory import MemoryBudget
+from nessie.base.system.own_files import digests
 from nessie.base.types import FLOAT, Seq, no_datatypes
 from nessie.base.values import Flat, Nested
-from nessie.cudagen.cluster import device, on_dask, tasks
+from nessie.cudagen.cluster import device, on_dask, own_workers, tasks
 from nessie.cudagen.cluster.engine import InProcess, Interrupted
 from nessie.cudagen.cluster.on_dask import OnDask, asked, connected, described_here, refuse, started, version
 from nessie.cudagen.cluster.slabs import InFile
@@ -32,6 +33,7 @@ from nessie.files import arrow_format, written_by_workers
 from nessie.files.files import open_file, write_value
 from nessie.running.targets import Target
 
+psutil = pytest.importorskip("psutil")
 KilledWorker = pytest.importorskip("distributed.scheduler").KilledWorker
 
 TEXT = """
@@ -403,6 +405,76 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
         engine.close()
 
 
+# The end ----------------------------------------------------------------------------------------
+
+
+DOUBLE, MANY = "function double(xs) = {2 * x : x in xs};", np.arange(3_000_000)
+
+
+def test_workers_end_with_the_programs_that_share_them() -> None:
+    """By close, `with`, and when nobody has the program any more; a call after close starts others."""
+    with nessie.compile(DOUBLE, target="dask", workers=1) as program:
+        assert program.double(MANY)[-1] == 5_999_998
+        other = nessie.compile(DOUBLE, target="dask", workers=1)
+        assert other.double(MANY)[-1] == 5_999_998
+        (engine,) = [engine for name, engine in on_dask._shared.items() if name == 1]
+        assert engine.users == 2
+    assert engine.runs
+    other.close()
+    assert not engine.runs
+    assert engine.own is not None
+    assert engine.own.process.poll() is not None
+    assert other.double(MANY)[-1] == 5_999_998
+    process = on_dask._shared[1].own.process        # type: ignore[union-attr]
+    del other
+    gc.collect()
+    process.wait(60)
+    assert 1 not in on_dask._shared
+
+
+SCRIPT = """
+import nessie, numpy as np
+program = nessie.compile("function double(xs) = {2 * x : x in xs};", target="dask", workers=1)
+print(program.double(np.arange(3_000_000))[-1])
+"""
+IN_A_LOOP = """
+import asyncio
+async def main():
+    exec(text)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("text", [SCRIPT, f"text = {SCRIPT!r}\n{IN_A_LOOP}"], ids=["no guard", "in a loop that runs"])
+def test_scripts_need_nothing_around_them(text: str, tmp_path: Any) -> None:
+    """Workers do not run the script of who has started them, and say nothing when it ends."""
+    (tmp_path / "script.py").write_text(text)
+    found = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "5999998\n", "")
+
+
+def test_workers_end_with_a_process_that_is_killed(tmp_path: Any) -> None:
+    text = (f"{SCRIPT}\nfrom nessie.cudagen.cluster import on_dask\nengine = on_dask._shared[1]\n"
+            "print(engine.own.process.pid, *engine.client.run(__import__('os').getpid).values(), flush=True)\n"
+            "__import__('time').sleep(600)")
+    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        left = [int(pid) for pid in process.stdout.readline().split()]
+        assert len(left) == 2
+        process.kill()
+    until = monotonic() + 120
+    while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in left):
+        assert monotonic() < until
+        sleep(0.1)
+
+
+def test_workers_that_do_not_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_workers, "BEGIN", "raise OSError('no room')")
+    with pytest.raises(NessieError, match="workers on this machine do not start: OSError: no room"):
+        started(3)
+
+
 # What is refused --------------------------------------------------------------------------------
 
 
@@ -471,9 +543,26 @@ def test_a_server_of_something_else_is_no_cluster(monkeypatch: pytest.MonkeyPatc
     ("features", frozenset(), "the processor of the worker at w1 lacks what code for this one uses: ")])
 def test_workers_that_are_not_alike_are_refused(what: str, there: Any, message: str) -> None:
     described = described_here(version())
-    refuse({"w1": described})
+    refuse({"w1": described}, lambda worker: {})
     with pytest.raises(NessieError, match=message):
-        refuse({"w0": described, "w1": {**described, what: there}})
+        refuse({"w0": described, "w1": {**described, what: there}}, lambda worker: {})
+
+
+def test_workers_with_other_code_are_refused() -> None:
+    """Of a checkout that has changed since the worker began, the version says nothing."""
+    described, files = described_here(version()), {**digests(), "nessie/new.py": "1"}
+    files["nessie/cudagen/cluster/tasks.py"] = "2"
+    del files["nessie/cudagen/cluster/slabs.py"]
+    with pytest.raises(NessieError) as error:
+        refuse({"w0": described, "w1": {**described, "code": "3"}}, {"w1": files}.__getitem__)
+    assert str(error.value) == (
+        "error: the worker at w1 runs other code of the same version of Nessie: nessie/cudagen/cluster/slabs.py, "
+        "nessie/cudagen/cluster/tasks.py, nessie/new.py\nhint: install the same Nessie there, and start the worker "
+        "again, which keeps what it has loaded")
+
+
+def test_the_code_of_workers_is_compared(engine: OnDask) -> None:
+    assert engine.files_of(next(iter(engine.known))) == digests()
 
 
 def test_workers_that_join_later_are_refused_too(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:

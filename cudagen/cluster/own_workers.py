@@ -1,0 +1,79 @@
+"""Workers of one's own, on this machine. They, and a scheduler of Dask's, live in a process of their own, whose
+standard input is a pipe from here: it ends when that is closed, or this process ends, in whatever way.
+
+Workers that Python's multiprocessing starts import the script that its parent runs, which would begin once more there,
+unless it has `if __name__ == "__main__"`. The process of their own has no script, and Ctrl-C does not reach it.
+
+    OwnWorkers      starts and ends the process
+    serve           what the process does
+"""
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any
+
+from nessie.base.source import NessieError
+
+BEGIN = ("import json, sys; sys.path[:], workers = json.loads(sys.stdin.readline()); "
+         "from nessie.cudagen.cluster.own_workers import serve; serve(workers)")
+GRACE = 15.0                    # seconds until it must have ended
+STAYS = {"distributed.deploy.lost-worker-timeout": "1000 days"}     # one that dies twice in this time would stay away
+
+
+class OwnWorkers:
+    """So many workers, each a process of one thread with a share of this machine's memory. `address`: the scheduler's.
+    NessieError if they do not start."""
+
+    def __init__(self, workers: int) -> None:
+        flags = subprocess._args_from_interpreter_flags()       # type: ignore[attr-defined]
+        with TemporaryFile() as said:
+            self.process = subprocess.Popen([sys.executable, *flags, "-c", BEGIN], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=said, start_new_session=True)
+            try:
+                assert self.process.stdin is not None
+                assert self.process.stdout is not None
+                self.process.stdin.write(json.dumps([sys.path, workers]).encode() + b"\n")
+                self.process.stdin.flush()
+                self.address = self.process.stdout.readline().decode().strip()
+                if not self.address:
+                    self.process.wait()
+                    said.seek(0)
+                    why = said.read().decode(errors="replace").strip().splitlines()
+                    raise NessieError(f"workers on this machine do not start: {why[-1] if why else 'they say nothing'}")
+            except BaseException:
+                self.close()
+                raise
+
+    @property
+    def runs(self) -> bool:
+        return self.process.poll() is None
+
+    def close(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            self.process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def serve(workers: int) -> None:
+    """Start them, tell the scheduler's address, and end with standard input."""
+    import dask
+    from distributed import LocalCluster
+    told = os.dup(1)
+    os.dup2(2, 1)               # what workers print is no address
+    cluster_class: Any = LocalCluster
+    with TemporaryDirectory(prefix="nessie-workers-") as folder, dask.config.set(STAYS), cluster_class(
+            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+            dashboard_address="127.0.0.1:0", local_directory=folder, silence_logs=logging.CRITICAL) as cluster:
+        os.write(told, f"{cluster.scheduler_address}\n".encode())
+        os.close(told)
+        sys.stdin.read()
