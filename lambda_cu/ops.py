@@ -3,8 +3,8 @@
 Operators are total. An `if` around one checks what can go wrong (division by zero, a shift out of range), so each
 executor gives any value it likes outside the stated domain, but must not trap. A row says all of a function that NumPy,
 Python and C have. Operators that take more than a name have an entry in the tables of those who compute them
-(lambda_cu.reference.operators, cudagen.loops.meanings, cudagen.cpu.operators, cudagen.cuda.operators); tests hold that
-each of these covers every row.
+(lambda_cu.reference.operators, cudagen.loops.meanings, cudagen.cpu.text.operators, cudagen.cuda.operators); tests hold
+that each of these covers every row.
 """
 from __future__ import annotations
 

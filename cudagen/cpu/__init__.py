@@ -1,11 +1,9 @@
 """The target cpu.
 
     llvm            pass: loops to LLVM's text
-    entries         the functions by which others are called
-    operators       table: scalar operators as LLVM's instructions
+    text            functions as LLVM's text: instructions, operators, expressions, statements, entry points
     row_loops       what LLVM is told of loops
     rewrites        loops as LLVM makes the most of them
-    compaction      loops that keep some elements, several at a time
     checks          failed checks, as LLVM makes vectors of them
     vector_math     calls that vectorise
     remainders      remainders of floats, fast and the same to the bit

@@ -16,7 +16,7 @@ from functools import partial
 
 from nessie.base.values import DTYPES
 from nessie.base.widths import SIGNED
-from nessie.cudagen.cpu.operators import TYPES, Value, apply
+from nessie.cudagen.cpu.text.operators import TYPES, Value, apply
 from nessie.cudagen.host.device import FAILURE, NO_FAILURE
 from nessie.cudagen.host.limits import HANDLE as HANDLE_BYTES
 from nessie.cudagen.native.words import CODE, FRAME, OTHERS, SHIFT, STATE, WORD
@@ -301,14 +301,18 @@ def shorten(w: Writer) -> None:
     def less() -> None:
         list_, block = free_block(w, class_, quarters, shift)
         w.set_word("%state", list_, w.word(block, 0))
-        w.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr {large}, i64 {size}, i1 false)")
+        copy_bytes(w, block, large, size)
         add_block(w, old, large)
         w.set_part(handle, "address", block, "ptr")
         w.set_part(handle, "class", class_)
     w.where(w.test("sle", w.op("add", class_, 4), old), less)
     w.set_part(handle, "length", length)
     w.go(4)
+
+
+def copy_bytes(w: Writer, to: str, of: str, size: str) -> None:
+    w.declared["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, i64 {size}, i1 false)")
 
 
 def fill(w: Writer, width: int) -> None:
@@ -325,9 +329,7 @@ def copy(w: Writer) -> None:
     """Operands: array, and the one whose elements it begins with, bytes of an element. The copied elements count."""
     to, of = w.slot(1, "ptr"), w.slot(2, "ptr")
     size = w.op("mul", w.part(of, "length"), w.operand(3))
-    w.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-    w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {w.part(to, 'address', 'ptr')}, ptr {w.part(of, 'address', 'ptr')}, "
-         f"i64 {size}, i1 false)")
+    copy_bytes(w, w.part(to, "address", "ptr"), w.part(of, "address", "ptr"), size)
     w.add_state("elements", w.part(to, "length"))
     w.go(4)
 
@@ -428,16 +430,15 @@ end:
 
 def text() -> str:
     """The machine."""
-    parts, declared = [], set[str]()
+    parts, declared = [], dict[str, str]()
     start = MACHINE.replace("{at}", str(STATE.index("at"))).replace("{why}", str(STATE.index("why")))
     table = ["define void @table(ptr %addresses) {"]
     for number, (name, handler) in enumerate(HANDLERS.items()):
-        writer = Writer()
+        writer = Writer(declared)
         handler(writer)
         header = f"define internal ptr @handler.{number}({SIGNATURE}) {{"
-        parts.append("\n".join([f"; {name}", header, *writer.variables, *writer.lines, "}"]))
-        declared |= writer.declared
+        parts.append("\n".join([f"; {name}", header, *writer.allocas, *writer.lines, "}"]))
         table += [f"  %place.{number} = getelementptr ptr, ptr %addresses, i64 {number}",
                   f"  store ptr @handler.{number}, ptr %place.{number}"]
     return "\n\n".join([start, *parts, "\n".join([*table, "  ret void", "}"]),
-                        "\n".join(sorted(declared))]) + "\n"
+                        "\n".join(sorted(declared.values()))]) + "\n"

@@ -3,36 +3,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nessie.cudagen.cpu.text.instructions import Instructions
 from nessie.cudagen.native.words import HANDLE, LEAVES, STATE
 
 
-class Writer:
+class Writer(Instructions):
     """Writes a handler. Values are the names of 64-bit registers, unless they are said to be others."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.variables: list[str] = []
-        self.declared: set[str] = set()
-        self.registers = self.labels = 0
-
-    def emit(self, instruction: str) -> str:
-        self.registers += 1
-        register = f"%r{self.registers}"
-        self.lines.append(f"  {register} = {instruction}")
-        return register
-
-    def external(self, name: str, result: str, *arguments: str) -> str:
-        types = ", ".join(a.split(" ", 1)[0] for a in arguments)
-        self.declared.add(f"declare {result} @{name}({types})")
-        return self.emit(f"call {result} @{name}({', '.join(arguments)})")
-
-    def do(self, instruction: str) -> None:
-        self.lines.append(f"  {instruction}")
 
     def variable(self, initial: str) -> str:
         """The address of a variable."""
-        name = f"%variable{len(self.variables)}"
-        self.variables.append(f"  {name} = alloca i64")
+        name = f"%variable{len(self.allocas)}"
+        self.allocas.append(f"  {name} = alloca i64")
         self.store(initial, name)
         return name
 
@@ -92,19 +73,12 @@ class Writer:
 
     # Ways -----------------------------------------------------------------------------------
 
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
-
-    def fresh(self) -> int:
-        self.labels += 1
-        return self.labels
-
     def test(self, comparison: str, a: str, b: str | int, type_: str = "i64") -> str:
         return self.emit(f"icmp {comparison} {type_} {a}, {b}")
 
     def where(self, condition: str, body: Callable[[], None]) -> None:
         """The body, if the condition holds, which goes on behind it or returns."""
-        n = self.fresh()
+        n = self.number()
         self.do(f"br i1 {condition}, label %then{n}, label %end{n}")
         self.label(f"then{n}")
         body()
@@ -114,7 +88,7 @@ class Writer:
 
     def each(self, count: str, body: Callable[[str], None]) -> None:
         """The body for 0 .. count-1."""
-        n = self.fresh()
+        n = self.number()
         place = self.variable("0")
         self.do(f"br label %test{n}")
         self.label(f"test{n}")

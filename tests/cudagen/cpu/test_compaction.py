@@ -10,8 +10,8 @@ import pytest
 import nessie
 from nessie.base.source import Source
 from nessie.cudagen.cpu import llvm
-from nessie.cudagen.cpu.compaction import TABLE, WIDE, table
 from nessie.cudagen.cpu.machine_code import features
+from nessie.cudagen.cpu.text.compaction import TABLE, WIDE, table
 from nessie.driver import compile_program
 from nessie.forms import TEXT
 from nessie.pipeline import Job, pass_named

@@ -24,7 +24,7 @@ from nessie.base.source import InternalError
 from nessie.base.values import DTYPES
 from nessie.cudagen.cpu import llvm, vector_math
 from nessie.cudagen.cpu import machine_code as building
-from nessie.cudagen.cpu.operators import OPERATORS
+from nessie.cudagen.cpu.text.operators import OPERATORS
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.check import check
 from nessie.cudagen.loops.interpreter import run

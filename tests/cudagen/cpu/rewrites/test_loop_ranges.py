@@ -56,7 +56,7 @@ def test_checks_are_taken_out(entry: str) -> None:
 
 
 def test_where_a_condition_does_not_hold_values_are_no_variables() -> None:
-    """So LLVM gets a filter that moves the lanes of vectors (cudagen.cpu.compaction)."""
+    """So LLVM gets a filter that moves the lanes of vectors (cudagen.cpu.text.compaction)."""
     (loop,) = [s for s in statements(in_ranges(sweep("but_one")).body) if isinstance(s, For) and s.index == "i"]
     assert not any([isinstance(s, Var) for s in loop.body])
 

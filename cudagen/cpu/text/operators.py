@@ -1,14 +1,15 @@
 """The scalar operators as LLVM instructions: one entry for each row of lambda_cu.ops.
 
-An entry takes the emitter and the operands and gives the register that holds the result. Nothing here traps or is
-poison on any input: divisors are made safe, shift counts masked, conversions to int saturate (NaN gives 0).
+An entry takes the writer of instructions and the operands and gives the register that holds the result. Nothing here
+traps or is poison on any input: divisors are made safe, shift counts masked, conversions to int saturate (NaN gives 0).
 """
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from nessie.base.widths import wide
+from nessie.cudagen.cpu.text.instructions import Instructions
 from nessie.lambda_cu.ops import FUNCTIONS, SPLITMIX_GAMMA, SPLITMIX_ROUNDS, result_type
 
 TYPES = {"int": "i64", "float": "double", "bool": "i1", "char": "i32"}
@@ -20,19 +21,10 @@ class Value(NamedTuple):
     type: str
 
 
-class Emitter(Protocol):
-    """A writer of instructions."""
-    def emit(self, instruction: str) -> str:
-        """Appends the instruction; gives the register that its result is in."""
-
-    def external(self, name: str, result: str, *arguments: str) -> str:
-        """Appends a call of an intrinsic or a pure library function on typed arguments."""
+Operator = Callable[[Instructions, tuple[Value, ...]], str]
 
 
-Operator = Callable[[Emitter, tuple[Value, ...]], str]
-
-
-def apply(emitter: Emitter, op: str, arguments: tuple[Value, ...]) -> Value:
+def apply(emitter: Instructions, op: str, arguments: tuple[Value, ...]) -> Value:
     """The operator's result on the operands."""
     if op == "select":
         condition, then, orelse = arguments
@@ -47,7 +39,7 @@ def apply(emitter: Emitter, op: str, arguments: tuple[Value, ...]) -> Value:
 
 def by_type(**instructions: str) -> Operator:
     """An instruction on operands of one type."""
-    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    def operator(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
         type_ = arguments[0].type
         return emitter.emit(f"{instructions[type_]} {TYPES[type_]} {', '.join(a.text for a in arguments)}")
     return operator
@@ -55,7 +47,7 @@ def by_type(**instructions: str) -> Operator:
 
 def compare(condition: str, of_floats: str) -> Operator:
     """A comparison; chars are compared as ints, and bools only for equality."""
-    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    def operator(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
         a, b = arguments
         instruction = f"fcmp {of_floats}" if a.type == "float" else f"icmp {condition}"
         return emitter.emit(f"{instruction} {TYPES[a.type]} {a.text}, {b.text}")
@@ -64,7 +56,7 @@ def compare(condition: str, of_floats: str) -> Operator:
 
 def extreme(name: str) -> Operator:
     """llvm.maximum and llvm.minimum are NaN if either operand is."""
-    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    def operator(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
         a, b = arguments
         type_ = TYPES[a.type]
         function = f"llvm.{name}imum.f64" if a.type == "float" else f"llvm.s{name}.{type_}"
@@ -72,7 +64,7 @@ def extreme(name: str) -> Operator:
     return operator
 
 
-def divide(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def divide(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     a, b = arguments
     if a.type == "float":
         return emitter.emit(f"fdiv double {a.text}, {b.text}")
@@ -84,13 +76,13 @@ def divide(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
     return emitter.emit(f"select i1 {minus_one}, i64 {negated}, i64 {quotient}")
 
 
-def remainder(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def remainder(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     a, b = arguments
     divisor = b.text if harmless(b) else safe_divisor(emitter, b)
     return emitter.emit(f"srem i64 {a.text}, {divisor}")
 
 
-def modulo(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def modulo(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     """The remainder, moved up or down by the divisor where their signs differ."""
     _, b = arguments
     rest = remainder(emitter, arguments)
@@ -107,46 +99,46 @@ def harmless(divisor: Value) -> bool:
     return divisor.text not in ("0", "-1") and divisor.text.lstrip("-").isdigit()
 
 
-def safe_divisor(emitter: Emitter, divisor: Value) -> str:
+def safe_divisor(emitter: Instructions, divisor: Value) -> str:
     """The divisor, or 1 for 0 and -1."""
     above = emitter.emit(f"add i64 {divisor.text}, 1")
     unsafe = emitter.emit(f"icmp ult i64 {above}, 2")
     return emitter.emit(f"select i1 {unsafe}, i64 1, i64 {divisor.text}")
 
 
-def negate(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def negate(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     (a,) = arguments
     return emitter.emit(f"fsub double 0.0, {a.text}" if a.type == "float" else f"sub i64 0, {a.text}")
 
 
-def absolute(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def absolute(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     (a,) = arguments
     if a.type == "float":
         return emitter.external("llvm.fabs.f64", "double", f"double {a.text}")
     return emitter.external("llvm.abs.i64", "i64", f"i64 {a.text}", "i1 false")
 
 
-def complement(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def complement(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     (a,) = arguments
     return emitter.emit(f"xor {TYPES[a.type]} {a.text}, {'true' if a.type == 'bool' else '-1'}")
 
 
 def shift(instruction: str) -> Operator:
-    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    def operator(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
         a, b = arguments
         count = emitter.emit(f"and i64 {b.text}, 63")
         return emitter.emit(f"{instruction} i64 {a.text}, {count}")
     return operator
 
 
-def high_product(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def high_product(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     a, b = [emitter.emit(f"zext i64 {argument.text} to i128") for argument in arguments]
     product = emitter.emit(f"mul i128 {a}, {b}")
     high = emitter.emit(f"lshr i128 {product}, 64")
     return emitter.emit(f"trunc i128 {high} to i64")
 
 
-def mix(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def mix(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     """Three rounds of shift and xor, with a product after each but the last."""
     mixed = emitter.emit(f"add i64 {arguments[0].text}, {SPLITMIX_GAMMA}")
     for count, factor in SPLITMIX_ROUNDS:
@@ -159,7 +151,7 @@ def mix(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
 
 def to_int(rounding: str) -> Operator:
     """Rounds, then converts; the conversion itself truncates."""
-    def operator(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+    def operator(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
         (a,) = arguments
         whole = emitter.external(f"llvm.{rounding}.f64", "double", f"double {a.text}") if rounding else a.text
         return emitter.external("llvm.fptosi.sat.i64.f64", "i64", f"double {whole}")
@@ -175,22 +167,22 @@ def function(name: str) -> Operator:
     return lambda emitter, arguments: emitter.external(name, "double", *[f"double {a.text}" for a in arguments])
 
 
-def is_nan(emitter: Emitter, arguments: tuple[Value, ...]) -> str:
+def is_nan(emitter: Instructions, arguments: tuple[Value, ...]) -> str:
     (a,) = arguments
     return emitter.emit(f"fcmp uno double {a.text}, {a.text}")
 
 
-def low_half(emitter: Emitter, number: Value) -> str:
+def low_half(emitter: Instructions, number: Value) -> str:
     return emitter.emit(f"trunc i64 {number.text} to i32")
 
 
-def nearest_single(emitter: Emitter, number: Value) -> str:
+def nearest_single(emitter: Instructions, number: Value) -> str:
     return emitter.emit(f"fptrunc double {number.text} to float")
 
 
 # On singles ---------------------------------------------------------------------------------------
 
-Single = Callable[[Emitter, list[str]], str]        # takes and gives registers of LLVM's type float
+Single = Callable[[Instructions, list[str]], str]        # takes and gives registers of LLVM's type float
 
 
 def of_singles(instruction: str) -> Single:

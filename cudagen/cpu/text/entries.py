@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nessie.cudagen.cpu.operators import TYPES
+from nessie.cudagen.cpu.text.operators import TYPES
 from nessie.cudagen.loops.module import Module
 from nessie.cudagen.loops.nodes import CHUNK_RANGE, Function, Name
 from nessie.cudagen.loops.walk import names

@@ -20,11 +20,11 @@ element there are as many survivors as elements at most, so there is room for al
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Protocol
 
 from nessie.base.records import dataclass
-from nessie.cudagen.cpu.operators import COMPARED, COMPUTED, TYPES, Value
 from nessie.cudagen.cpu.rewrites.ranges import fixed, moved_by
+from nessie.cudagen.cpu.text.expressions import Expressions
+from nessie.cudagen.cpu.text.operators import COMPARED, COMPUTED, TYPES, Value
 from nessie.cudagen.kernels.code import integer, op
 from nessie.cudagen.loops.nodes import Const, Exp, For, If, Let, Load, Name, Op, Set, Stmt, Store
 from nessie.cudagen.loops.walk import all_parts, changed_names
@@ -36,24 +36,6 @@ KEPT = ("int", "float")                         # types of elements that are as 
 TYPED = (*KEPT, "bool")
 TABLE = "@compaction"
 LETTERS = {"int": "i64", "float": "f64", "bool": "i8"}      # in names of functions on vectors
-
-
-class Printer(Protocol):
-    """A writer of LLVM's text (cudagen.cpu.llvm)."""
-    names: dict[str, Value]
-    variables: dict[str, str]
-    arrays: dict[str, str]
-    declared: dict[str, str]
-    current: str
-
-    def emit(self, instruction: str) -> str: ...
-    def external(self, name: str, result: str, *arguments: str) -> str: ...
-    def do(self, instruction: str) -> None: ...
-    def end(self, instruction: str) -> None: ...
-    def label(self, name: str) -> None: ...
-    def number(self) -> int: ...
-    def value(self, exp: Exp) -> Value: ...
-    def pointer(self, array: str, index: Exp) -> str: ...
 
 
 # What fits ----------------------------------------------------------------------------------------
@@ -74,7 +56,7 @@ class Compaction:
     stored: set[str] = field(default_factory=set)
 
 
-def compaction_of(loop: For, printer: Printer) -> Compaction | None:
+def compaction_of(loop: For, printer: Expressions) -> Compaction | None:
     """What the loop does, if it does nothing else."""
     found = Compaction({loop.index, *changed_names(loop.body)}, {loop.index: "int"}, {loop.index: integer(0)})
     if loop.step != integer(1) or not all([takes(found, s, printer) for s in loop.body]):
@@ -84,7 +66,7 @@ def compaction_of(loop: For, printer: Printer) -> Compaction | None:
     return found if found.stored and sound else None
 
 
-def takes(found: Compaction, statement: Stmt, printer: Printer) -> bool:
+def takes(found: Compaction, statement: Stmt, printer: Expressions) -> bool:
     match statement:
         case Let(name, "int", Name(count)) if count in printer.variables and count not in found.counts:
             found.ranks[name] = count
@@ -122,7 +104,7 @@ def is_alike(exp: Exp, found: Compaction) -> bool:
     return isinstance(exp, Const)
 
 
-def type_of(exp: Exp, found: Compaction, printer: Printer) -> str | None:
+def type_of(exp: Exp, found: Compaction, printer: Expressions) -> str | None:
     """The expression's type, if it can be computed in vectors."""
     match exp:
         case Const(_, type_) if type_ in TYPED:
@@ -153,7 +135,7 @@ def vector(type_: str, lanes: int) -> str:
     return f"<{lanes} x {TYPES[type_]}>"
 
 
-def by_vectors(printer: Printer, loop: For, found: Compaction, features: frozenset[str]) -> str | None:
+def by_vectors(printer: Expressions, loop: For, found: Compaction, features: frozenset[str]) -> str | None:
     """Write the loop over vectors. Return where the rest begins, if there may be one."""
     masked = features >= WIDE
     writer = (Masked if masked else Writer)(printer, loop, found)
@@ -190,7 +172,7 @@ class Writer:
     """Writes what happens to the elements of a vector. `known`: the registers that hold vectors."""
     lanes = LANES
 
-    def __init__(self, printer: Printer, loop: For, found: Compaction) -> None:
+    def __init__(self, printer: Expressions, loop: For, found: Compaction) -> None:
         self.printer, self.loop, self.found = printer, loop, found
         self.known: dict[str, str] = {}
 
@@ -322,7 +304,7 @@ class Masked(Writer):
     """Writes it with eight lanes, moved by an instruction. `left`: elements there are, where they may be fewer."""
     lanes = WIDE_LANES
 
-    def __init__(self, printer: Printer, loop: For, found: Compaction, left: str | None = None) -> None:
+    def __init__(self, printer: Expressions, loop: For, found: Compaction, left: str | None = None) -> None:
         super().__init__(printer, loop, found)
         self.live = "" if left is None else self.first(left)
 
