@@ -16,8 +16,8 @@ from nessie.base.widths import Widths
 from nessie.running.target_names import DASK, target_of_code
 from nessie.schedule.wishes.wishes import CUT, FUSE, Wish
 from nessie.session.streams import say, say_aside, warn
-from nessie.tool.command_line import CALLING, COMPILING
 from nessie.tool.formats import format_of
+from nessie.tool.table import CALLING, COMPILING
 
 if TYPE_CHECKING:
     from nessie.running.targets import Target, Where
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nessie.tuning.file import Tuning
 
 FAILED, MISUSED = 1, 2               # exit statuses
+LEAVES = 0.2                    # seconds after a Ctrl-C until the process ends, whatever its work does
 PIPE = "-"                  # as a file: standard input or output
 CHECKS = pipeline.Checking(share=0.02)      # the share of this process's compilations that is checked
 

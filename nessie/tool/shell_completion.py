@@ -15,12 +15,21 @@ from nessie.base.source import NessieError, UsageError
 from nessie.base.system.extras import install
 from nessie.base.system.file_names import files
 from nessie.forms import FORMS
-from nessie.tool.command_line import COMPILING, OPTIONS, build_parser
+from nessie.session.streams import say
+from nessie.tool.command_line import build_parser
+from nessie.tool.options import needed
+from nessie.tool.table import COMPILING, OPTIONS
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = ".nesl"
 OF_FORMS = tuple(f".{form.name}" for form in FORMS if form.parse)
 Complete = Callable[..., list[str]]
+
+
+def completion(options: argparse.Namespace) -> int:
+    """Print the script that makes a shell complete command lines."""
+    say(script(needed(options, "SHELL")))
+    return 0
 
 
 def script(shell: str) -> str:

@@ -29,7 +29,7 @@ from nessie.schedule.solver.solve import solve
 from nessie.session.session import Session
 from nessie.syntax.parser import parse_expression
 from nessie.tool.cli import main
-from nessie.tool.testing import define_all
+from nessie.tool.commands.testing import define_all
 from nessie.tool.timing.cases import prepared
 
 PROGRAM = """\

@@ -15,7 +15,7 @@ from nessie.base.types import BOOL, CHAR, FLOAT, INT, Data, Fun, Identity, Pair,
 from nessie.base.values import Record, flatten_value
 from nessie.syntax.examples import examples, without_arrow
 from nessie.tool.cli import main
-from nessie.tool.expected import NoValue, difference, read_shown
+from nessie.tool.commands.expected import NoValue, difference, read_shown
 
 PROGRAMS = sorted((ROOT / "nesl_examples").glob("*.nesl"))
 

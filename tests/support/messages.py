@@ -103,7 +103,7 @@ def pattern(text: str) -> str:
 
 # The lines of the page that are examples of vague messages.
 VAGUE = {
-    ("one of \0", "nessie/tool/command_line.py"): "--target: gpu is not one of cpu",
+    ("one of \0", "nessie/tool/values.py"): "--target: gpu is not one of cpu",
     ("\0 needs \0", "nessie/tool/command_line.py"): "-e or --entry needs ENTRY",
     ("\0 needs \0", "nessie/tool/options.py"): "run needs FILE",
     ("\0 needs \0", "nessie/tool/prompt/commands.py"): ":type needs an expression",

@@ -4,6 +4,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from nessie.cudagen.cuda.cudasim.compiler import found
 from nessie.syntax import parse
 from nessie.tool.cli import main
 from nessie.tool.command_line import parse_command_line
+from nessie.tool.table import SUBCOMMANDS
 
 PROGRAM = """\
 datatype pair(int, int);
@@ -435,3 +438,10 @@ def test_help_shows_options_under_headings_where_they_do_something(capsys: pytes
     assert "--time-limit" in check and "--fuse" not in check and "limits:" not in cache
     assert run.rstrip().endswith("nessie run program.nesl -e total @rows.json -o out.csv --target cudasim")
     assert main(["check", str(ROOT / "nesl_examples" / "norm2.nesl"), "--seed", "3"]) == 0, "what is hidden is taken"
+
+
+def test_every_command_has_its_function() -> None:
+    for name, row in SUBCOMMANDS.items():
+        module, function = row.function.split(":")
+        found = getattr(import_module(f"nessie.tool.{module}"), function)
+        assert [*signature(found).parameters] == ["options"], name

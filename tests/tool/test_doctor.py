@@ -13,7 +13,7 @@ from paths import ROOT
 import nessie
 from nessie.tool import doctor
 from nessie.tool.cli import main
-from nessie.tool.doctor import as_text, examine
+from nessie.tool.commands.doctor import as_text, examine
 
 
 def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +22,7 @@ def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str], monkey
     here = importlib.metadata.version("llvmlite")
     assert lines[0] == f"nessie {nessie.__version__}"
     assert any(re.match(rf"  llvmlite +{re.escape(here)} +compiles kernels for the processor", line) for line in lines)
-    monkeypatch.setattr("nessie.tool.doctor.metadata.version", missing)
+    monkeypatch.setattr("nessie.tool.commands.doctor.metadata.version", missing)
     told = {found.name: found for found in examine()}
     extras = {"PyCUDA": "cuda", "Matplotlib": "plot", "prompt_toolkit": "repl", "Pygments": "repl",
               "argcomplete": "completion", "PyArrow": "python", "Awkward Array": "python"}
@@ -51,7 +51,7 @@ def missing(name: str) -> str:
 
 
 def test_a_broken_package_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nessie.tool.doctor.metadata.version", missing)
+    monkeypatch.setattr("nessie.tool.commands.doctor.metadata.version", missing)
     monkeypatch.setitem(sys.modules, "pulp", None)          # importing it fails
     (solver,) = [found for found in examine() if found.name == "CBC (of PuLP)"]
     assert solver.version is None

@@ -13,8 +13,9 @@ import pytest
 from paths import ROOT
 
 from nessie.tool.cli import main
-from nessie.tool.command_line import SUBCOMMANDS, build_parser
+from nessie.tool.command_line import build_parser
 from nessie.tool.shell_completion import SHELLS, completing
+from nessie.tool.table import SUBCOMMANDS
 
 argcomplete = pytest.importorskip("argcomplete")
 BASH = shutil.which("bash")

@@ -143,7 +143,7 @@ def profile(repl: Repl, command: syntax.Command) -> None:
 
 
 def plot_(repl: Repl, command: syntax.Command) -> None:
-    from nessie.tool.plotting import file_of, picture
+    from nessie.tool.commands.plot import file_of, picture
     found = FILE.fullmatch(command.text)
     text, path = (found[1], found[2]) if found and found[1] else (command.text, None)
     with placed(command):

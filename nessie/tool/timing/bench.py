@@ -31,8 +31,8 @@ from nessie.running.ready import Ready
 from nessie.session.session import Session
 from nessie.session.streams import say, say_aside, warn
 from nessie.syntax.parse import read_source
+from nessie.tool.commands.testing import define_all
 from nessie.tool.options import needed, new_session
-from nessie.tool.testing import define_all
 from nessie.tool.timing.cases import Case, cases_of
 from nessie.tuning.file import machine
 

@@ -15,7 +15,7 @@ from nessie.session.session import Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.examples import examples
 from nessie.syntax.parser import parse_expression
-from nessie.tool.testing import ERROR, expression, text_of
+from nessie.tool.commands.testing import ERROR, expression, text_of
 
 NAME = 40                       # characters of a name that is made of an expression
 

@@ -21,8 +21,8 @@ from nessie.measuring.rounds import sample
 from nessie.measuring.table import interval_text, time_text
 from nessie.session.streams import say_aside, warn
 from nessie.syntax.parse import read_source
+from nessie.tool.commands.testing import define_all
 from nessie.tool.options import needed, new_session
-from nessie.tool.testing import define_all
 from nessie.tool.timing.bench import compiled, job_for, kernels_of, run
 from nessie.tool.timing.cases import cases_of
 

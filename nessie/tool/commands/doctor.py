@@ -12,6 +12,7 @@ The CUDA driver is only asked for its devices.
 """
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import shutil
@@ -24,6 +25,7 @@ from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.nvidia import compiler as nvidia_compiler
 from nessie.cudagen.cuda.nvidia import detection, nvrtc
 from nessie.inspect import pictures
+from nessie.tool.options import format_asked, write_result
 
 NEWLINE = "\n"
 
@@ -36,6 +38,20 @@ class Finding:
     version: str | None
     gives: str
     get: str = ""
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Report what is installed or, with --calibrate, how fast this computer is."""
+    format_asked(options, "json" if options.calibrate else "text",
+                 f"{'with' if options.calibrate else 'without'} --calibrate nessie doctor writes")
+    if options.calibrate:
+        from nessie.schedule.cost import profiles
+        from nessie.tool.timing.calibrate import Computer, calibrate
+        write_result(options, profiles.show(calibrate(Computer(options.threads))))
+    else:
+        from nessie import __version__
+        write_result(options, as_text(__version__, examine()))
+    return 0
 
 
 def examine() -> list[Finding]:

@@ -15,8 +15,8 @@ from nessie.session.streams import say_aside
 from nessie.syntax import nodes as syntax
 from nessie.syntax.examples import Example
 from nessie.syntax.parse import forms
+from nessie.tool.commands.testing import why_not
 from nessie.tool.options import job_of, new_session, target_of
-from nessie.tool.testing import why_not
 
 SECONDS = 10.0                  # for the examples of a text, unless --time-limit says another
 

@@ -30,7 +30,7 @@ from nessie.syntax import nodes as syntax
 from nessie.syntax.examples import Example, examples, without_arrow
 from nessie.syntax.parse import parse, read_source
 from nessie.syntax.parser import parse_expression
-from nessie.tool.expected import NoValue, difference, read_shown
+from nessie.tool.commands.expected import NoValue, difference, read_shown
 from nessie.tool.options import FAILED, MISUSED, new_session
 from nessie.typing import nodes as typed
 

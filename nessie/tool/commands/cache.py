@@ -1,11 +1,19 @@
 """`nessie cache`: where compiled code is kept, how much there is, and how to be rid of it."""
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
 
 from nessie.base.source import NessieError
 from nessie.base.system.disk_cache import MOST_BYTES, cache_folder, entries, remove
+from nessie.session.streams import say
+
+
+def cache(options: argparse.Namespace) -> int:
+    """Tell of the compiled code that is kept, or remove it."""
+    say(clear() if options.clear else told())
+    return 0
 
 
 def told() -> str:
