@@ -69,7 +69,7 @@ class Told:
 @dataclass(frozen=True)
 class Made:
     """An array that the task gives: elements from `low` to before `high`. What they are before it writes is in pieces,
-    or in `fill`, or came with the task."""
+    or in `fill`, or came with the task. Two of one name are one array: the code knows cells by several types."""
     name: str
     base: str
     low: int
@@ -156,7 +156,9 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
             case Told(low, array):
                 array = np.ascontiguousarray(array)
             case Made(name, low=low):
-                array = made[name] = begun(word, given)
+                if name not in made:
+                    made[name] = begun(word, given)
+                array = made[name]
         kept.append(array)
         words.append(address(array, low))
     words_there = (ctypes.c_int64 * max(1, len(words)))(*words)

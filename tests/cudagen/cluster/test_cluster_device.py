@@ -71,6 +71,11 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
         0, 0),
     "recursion": ("fact(n) = if n < 2 then 1 else n * fact(n - 1); "
                   "function main(xs) = fact(round(xs[7] * 9.0)) + fact(5)", (FLOATS,), 1, 0),
+    "results of several types": (
+        "odd(n) : int -> bool; function even(n) = if n == 0 then t else odd(n - 1); function odd(n) : int -> bool = "
+        "if n == 0 then f else even(n - 1); "
+        "function main(xs) = let n = round(xs[7] * 9.0) in (even(n), (if odd(n) then 1 else 2), even(5))",
+        (FLOATS,), 1, 0),
     "equal keys": ("main(is) = {(k, sum(v)) : (k, v) in collect({(rem(i, 7), i) : i in is})}", (PLACES,), 0, 0),
     "sums by few keys": ("main(is, xs) = {(k, sum(v)) : (k, v) in collect({(rem(i, 5), x * 0.5) : i in is; x in xs})}",
                          (PLACES, FLOATS), 0, 0),
