@@ -234,6 +234,16 @@ def reader(layout: ir.Layout) -> Reader:
     raise TypeError(layout)
 
 
+def has_views(layout: ir.Layout) -> bool:
+    """Do its sequences lie anywhere in others?"""
+    match layout:
+        case ir.PairLayout(first, second):
+            return has_views(first) or has_views(second)
+        case ir.SeqLayout(element, form):
+            return form == "view" or has_views(element)
+    return False
+
+
 def scalar(value: Any, base: str) -> Any:
     """A Python scalar, whatever kind of scalar it is."""
     match wide(base):

@@ -1,15 +1,15 @@
 """Kernels on many machines: the CPU target's plans, whose chunks are tasks of a cluster.
 
-    engine      what a cluster is: submit, gather, workers, close
+    engine      what a cluster is: submit, gather, workers, sees, close
     on_dask     Dask as an engine
     own_workers a scheduler of Dask's and workers that are started here
     slabs       arrays that lie in parts on workers
-    buckets     what a task gives, cut by who receives it
     ranges      ranges of ints, with what operators make of them
     reach       which elements a phase's chunks read and write, found by running its code on ranges
     borders     where chunks of segments begin, which phases are told
     tasks       what workers do
     kernels     what is known of a program's kernels before they are launched
+    files/      files that workers read and write, if they see them
     workers     what lies on workers, and how it is asked for
     moving/     elements that go to other workers: writes to places that data say, sorts
     launches    what is known of a kernel's launch

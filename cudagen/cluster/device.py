@@ -18,6 +18,7 @@ import numpy as np
 from nessie.base.system.forking import cached_property
 from nessie.base.values import OnDevice
 from nessie.cudagen.cluster.engine import Engine
+from nessie.cudagen.cluster.files.hands import spread_of
 from nessie.cudagen.cluster.kernels import cluster_program
 from nessie.cudagen.cluster.launches import words_of
 from nessie.cudagen.cluster.phases import launch
@@ -89,7 +90,16 @@ class Cluster(ErrorWords):
     # Arrays ---------------------------------------------------------------------------------
 
     def upload(self, base: str, values: np.ndarray[Any, Any] | OnDevice) -> Array:
+        if isinstance(values, OnDevice):
+            there = values if values.base == base else self.workers.hands.cast(values, base)
+            return Array(base, len(values), spread_of(there))
         return self.cpu.upload(base, values)
+
+    def left(self, array: Array) -> np.ndarray[Any, Any] | OnDevice:
+        """A result that stays where it is, if workers have it."""
+        if isinstance(array.buffer, Spread):
+            return OnDevice(array.base, array.length, 0, array.buffer)
+        return self.download(array)
 
     def to_here(self, array: Any) -> Any:
         if isinstance(array, Array) and isinstance(array.buffer, Spread):

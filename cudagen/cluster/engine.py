@@ -1,8 +1,9 @@
-"""What a cluster is to Nessie: four calls. An engine is an existing one that people run already, behind these.
+"""What a cluster is to Nessie: five calls. An engine is an existing one that people run already, behind these.
 
     submit    a function of an importable module, on arguments that can be pickled and on what other tasks give
     gather    what tasks give, brought here
     workers   how many tasks run at a time
+    sees      which of them see a file
     close     the end
 
 `InProcess` does each task at once, in this process: what a cluster does can be tested without one.
@@ -14,8 +15,9 @@ from typing import Any, Protocol
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.seen_files import Seen, is_there
 
-MEMORY, FILES = "memory", "files"
+Sight = frozenset[str] | None               # names of workers; None: all
 Wait = Callable[[int, int, str], bool]      # told how many of so many tasks are done, and what lacks; is it to end?
 
 
@@ -47,19 +49,20 @@ class Interrupted(Exception):
 
 
 class Engine(Protocol):
-    """`runs`: can anything be submitted? `shares`: what workers share with the driver: its memory, its machine's files,
-    or nothing (''), so that arrays go along with tasks. `memory`: bytes that a task may count on, if that is known."""
-    shares: str
+    """`runs`: can anything be submitted? `memory`: bytes that a task may count on, if that is known. `scratch`: a file
+    of the driver's; workers who see it see all that the driver makes for arrays; None: it makes none."""
     memory: int | None
+    scratch: Seen | None
 
     @property
     def runs(self) -> bool: ...
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
-               run: str = "") -> Any:
+               run: str = "", on: Sight = None) -> Any:
         """A task of this name, which is not waited for: function(*arguments, values), where the values are what the
         tasks `given` give; anything else among them is given as it is. What is returned stands for the task; when it
-        is dropped, what the task gave goes. `run`: a name that no other run of a program has, in any process."""
+        is dropped, what the task gave goes. `run`: a name that no other run of a program has, in any process. `on`: the
+        workers that may do it."""
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
         """What the tasks give, when they are done. Died, Deserted or Interrupted, if they never are; what else their
@@ -67,6 +70,9 @@ class Engine(Protocol):
 
     def workers(self) -> int:
         """How many tasks run at a time."""
+
+    def sees(self, file: Seen) -> Sight:
+        """The workers that see this file as the driver has seen it."""
 
     def close(self) -> None:
         """Nothing is submitted any more."""
@@ -82,15 +88,15 @@ class Done:
 class InProcess:
     """Tasks are done when they are submitted; `names` has theirs. `at_a_time`: what `workers` tells."""
     at_a_time: int = 3
-    shares: str = MEMORY
     memory: int | None = None
+    scratch: Seen | None = None
     runs = True
 
     def __post_init__(self) -> None:
         self.names: list[str] = []
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
-               run: str = "") -> Done:
+               run: str = "", on: Sight = None) -> Done:
         self.names.append(name)
         return Done(function(*arguments, [task.value if isinstance(task, Done) else task for task in given]))
 
@@ -101,6 +107,9 @@ class InProcess:
 
     def workers(self) -> int:
         return self.at_a_time
+
+    def sees(self, file: Seen) -> Sight:
+        return None if is_there(file) else frozenset()
 
     def close(self) -> None:
         self.names.clear()

@@ -15,7 +15,6 @@ import asyncio
 import logging
 import os
 import platform
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
@@ -30,9 +29,11 @@ import numpy as np
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
 from nessie.base.system.forking import across_forks
+from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.own_files import digest, digests
+from nessie.base.system.seen_files import Seen, is_there, look
 from nessie.cudagen.cluster import tasks
-from nessie.cudagen.cluster.engine import FILES, Deserted, Died, Interrupted, Wait, quiet
+from nessie.cudagen.cluster.engine import Deserted, Died, Interrupted, Sight, Wait, quiet
 from nessie.cudagen.cluster.own_workers import OwnWorkers
 from nessie.cudagen.cpu.machine_code import features
 
@@ -58,16 +59,18 @@ class OnDask:
             raise NessieError(f"the cluster at {self.address} has no workers",
                               hint=f"start one: dask worker {self.address}")
         refuse(described, self.files_of)
-        self.known = {*described}
-        near = {found["host"] for found in described.values()} == {socket.gethostname()}
-        self.shares = FILES if near else ""
+        self.known, self.there = {*described}, {*described}
+        self.token = NewFile()
+        self.scratch = look(self.token.path)
+        self.sight: dict[Seen, dict[str, bool]] = {}            # whether a worker sees a file
         self.memory = memory_of_tasks(client)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
-               run: str = "") -> Any:
+               run: str = "", on: Sight = None) -> Any:
         run = run or self.run
         return self.client.submit(tasks.of_run, run, function, *arguments, list(given),
-                                  key=f"{name}-{run}-{next(self.numbers)}", pure=False)
+                                  key=f"{name}-{run}-{next(self.numbers)}", pure=False,
+                                  workers=None if on is None else sorted(on))
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
         from distributed.scheduler import KilledWorker
@@ -105,12 +108,21 @@ class OnDask:
         if new := sorted({*threads} - self.known):
             refuse(self.client.run(described_here, version(), workers=new), self.files_of)
             self.known |= {*new}
+        self.there = {*threads}
         return sum(map(int, threads.values()))
 
     def files_of(self, worker: str) -> Mapping[str, str]:
         """Digests of Nessie's files there."""
         found: Mapping[str, str] = self.client.run(digests, workers=[worker])[worker]
         return found
+
+    def sees(self, file: Seen) -> Sight:
+        """Of those that there were when they were counted last; each is asked once."""
+        told = self.sight.setdefault(file, {})
+        if new := sorted(self.there - {*told}):
+            told |= self.client.run(is_there, file, workers=new, on_error="ignore")
+        found = frozenset({worker for worker in self.there if told.get(worker)})
+        return None if found == self.there else found
 
     @property
     def dashboard(self) -> str:
@@ -273,9 +285,8 @@ def version() -> str:
 
 def described_here(driver: str) -> dict[str, Any]:
     """What a worker has; a driver of this version asks."""
-    return {"host": socket.gethostname(), "nessie": version(), "python": platform.python_version(),
-            "numpy": np.__version__, "system": f"{platform.system()} {platform.machine()}", "features": features(),
-            "code": digest()}
+    return {"nessie": version(), "python": platform.python_version(), "numpy": np.__version__,
+            "system": f"{platform.system()} {platform.machine()}", "features": features(), "code": digest()}
 
 
 def asked(client: Any) -> dict[str, dict[str, Any]]:

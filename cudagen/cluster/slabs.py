@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.base.system.mapped_files import Place
+from nessie.base.system.mapped_files import NewFile, Place
+from nessie.base.system.seen_files import Seen, refuse_other
 from nessie.base.values import DTYPES
 
 Arrays = dict[str, np.ndarray[Any, Any]]        # what a task gives
@@ -22,11 +23,17 @@ Piece = tuple[int, int, int, str, int]      # a slab for a worker: low, high, th
 @dataclass(frozen=True)
 class InFile:
     """Stands for a task that has given an array, which lies at this place in a file. Its parts are read when they are
-    needed, and never lost."""
+    needed, and never lost. `own`: the file is the driver's own, and goes when nobody needs it."""
     place: Place
+    file: Seen
+    own: NewFile | None = None
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        refuse_other(self.file)
         return self.place.array()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InFile, (self.place, self.file)
 
 
 @dataclass(frozen=True, eq=False)

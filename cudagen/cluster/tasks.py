@@ -13,11 +13,13 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from nessie.base.fitted import BEYOND, HINT
 from nessie.base.records import dataclass
-from nessie.base.system.mapped_files import Place
+from nessie.base.source import NessieError
+from nessie.base.system.seen_files import refuse_other
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster.buckets import received
-from nessie.cudagen.cluster.slabs import Arrays, Piece, Spread, pieces
+from nessie.cudagen.cluster.moving.buckets import received
+from nessie.cudagen.cluster.slabs import Arrays, InFile, Piece, Spread, pieces
 from nessie.cudagen.cpu.device import load
 from nessie.cudagen.host.device import STACK
 
@@ -47,6 +49,10 @@ class Given:
     def of(cls, spread: Spread, low: int, high: int, given: list[Any]) -> Given:
         """Such a part of an array in slabs, whose tasks join those that are given."""
         return cls(spread.base, low, high, pieces(list(spread.between(low, high)), given), spread.fill)
+
+    def array(self, given: list[Any]) -> np.ndarray[Any, Any]:
+        """The elements, where the task is done."""
+        return assembled(self, given)
 
 
 @dataclass(frozen=True)
@@ -171,6 +177,9 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
         with_stack(job.stack, run)
     else:
         run()
+    for array in given:
+        if isinstance(array, InFile):
+            refuse_other(array.file)            # nor has it changed meanwhile
     return made
 
 
@@ -226,6 +235,16 @@ def assembled(part: Given | Made, given: list[Any]) -> np.ndarray[Any, Any]:
     return array
 
 
+def cast(array: Given, base: str, given: list[Any]) -> Arrays:
+    """An array with elements of another type. NessieError for ints that it does not have."""
+    found = assembled(array, given)
+    with np.errstate(over="ignore"):
+        made = found.astype(DTYPES[base])
+    if made.dtype.kind == "i" and not np.array_equal(made, found):
+        raise NessieError(f"{BEYOND} ({HINT})")
+    return {"": made}
+
+
 def whole(array: Given, given: list[Any]) -> Arrays:
     """An array that many tasks read, put together once."""
     return {"": assembled(array, given)}
@@ -241,11 +260,20 @@ def same(value: Any, given: list[Any]) -> Any:
     return value
 
 
-def into_file(place: Place, array: Given, given: list[Any]) -> None:
-    """Write the elements where they belong in a file, which has that size."""
-    room = np.memmap(place.path, place.dtype, "r+", place.offset, (place.count,))
-    room[array.low:array.high] = assembled(array, given)
-    room.flush()
+def from_file(array: InFile, low: int, high: int, given: list[Any]) -> Arrays:
+    """Elements of an array that lies in a file."""
+    return {"": np.array(array[""][low:high])}
+
+
+def into_file(path: str, array: Given, given: list[Any]) -> None:
+    """Write the elements where they belong in a file of an array."""
+    found = assembled(array, given)
+    try:
+        with open(path, "r+b") as file:
+            file.seek(array.low * found.itemsize)
+            file.write(found.data)
+    except OSError as error:
+        raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def some_of(names: Sequence[str], given: list[Any]) -> Arrays:

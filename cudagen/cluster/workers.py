@@ -8,12 +8,9 @@ task has given: what a worker's death loses is made again.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from itertools import count
-from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -22,14 +19,16 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import deadline
-from nessie.base.system.mapped_files import NewFile, Place, mapped, place_of
+from nessie.base.system.mapped_files import mapped
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
-from nessie.cudagen.cluster.engine import FILES, Deserted, Died, Engine, Interrupted
+from nessie.cudagen.cluster.engine import Deserted, Died, Engine, Interrupted
+from nessie.cudagen.cluster.files.arrays import room_for
+from nessie.cudagen.cluster.files.hands import AHEAD, Hands
 from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.ranges import Ints
-from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, pieces
+from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
 from nessie.cudagen.cluster.tasks import Given
 from nessie.cudagen.cpu.device import Cpu, load
 from nessie.cudagen.host.device import NO_FAILURE, Array
@@ -42,7 +41,6 @@ EACH = 2                        # tasks for each thread of a cluster
 SLAB = 1 << 22                  # elements of a task, at most, ...
 MOST_EACH = 64                  # ... but so many tasks a thread are enough, ...
 SHARE = 256                     # ... unless an element of 8 bytes for each so many bytes of its memory is less
-AHEAD = 4                       # parts for each thread that come to the driver at a time
 LARGE = 1 << 21                 # elements that come to the driver through a file
 STACK = 512 << 20               # bytes of a task's stack, where kernels recur
 
@@ -77,23 +75,21 @@ class Workers:
     """The workers of an engine, who have the code of a program's kernels. `few`: elements of an array that goes along
     with tasks, and stays on the driver, whose device is `cpu`; `least`: the first failure by now; `progress`: what is
     waited for."""
-    folder: TemporaryDirectory[str] | None
 
     def __init__(self, engine: Engine, made: ClusterProgram, cpu: Cpu, few: int, told: ToldOfCluster | None = None
                  ) -> None:
         self.engine, self.made, self.cpu, self.few = engine, made, cpu, few
+        self.hands = Hands(engine)
         self.functions = load(made.code.code, made.code.names)
         self.told = told or ToldOfCluster()
         self.progress = ""
-        self.files = count()
         self.begin()
         self.code = self.submit("code", tasks.same, made.code)
 
     def begin(self) -> None:
-        """A run begins: nothing has failed, and what others have left in files is gone. Its name is only its own."""
+        """A run begins: nothing has failed. Its name is only its own."""
         self.least = NO_FAILURE
-        self.run = uuid4().hex
-        self.folder = None
+        self.hands.run = uuid4().hex
 
     def failed(self, key: int) -> None:
         self.least = min(self.least, key)
@@ -105,7 +101,7 @@ class Workers:
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = ()) -> Any:
         self.told.tasks[name.partition("-")[0]] += 1
-        return self.engine.submit(name, function, *arguments, given=given, run=self.run)
+        return self.hands.submit(name, function, *arguments, given=given)
 
     def parts_of(self, giving: Sequence[Any], names: Sequence[str], name: str) -> list[Any]:
         """Of what these tasks give, the arrays of these names."""
@@ -174,19 +170,9 @@ class Workers:
         base = base or next(name for name, dtype in DTYPES.items() if dtype == held.dtype)
         cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
-        if self.engine.shares == FILES and len(held):
-            place = place_of(held) or self.in_file(np.ascontiguousarray(held))
-            return Spread(base, len(held), [Slab(0, len(held), InFile(place))])
-        return Spread(base, len(held), [Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(
-            held[low:high]))) for low, high in parts])
-
-    def in_file(self, values: np.ndarray[Any, Any]) -> Place:
-        """A place in a file that holds the values until the next run."""
-        if self.folder is None:
-            self.folder = TemporaryDirectory(prefix="nessie-cluster-")
-        path = os.path.join(self.folder.name, f"{next(self.files)}.bin")
-        values.tofile(path)
-        return Place(path, 0, values.dtype.str, len(values))
+        return Spread(base, len(held), self.hands.lying(held, parts) or [
+            Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(held[low:high])))
+            for low, high in parts])
 
     def placed(self, array: Array) -> Held:
         """An argument of a launch on workers: in slabs, unless it has few elements."""
@@ -202,11 +188,9 @@ class Workers:
 
     def download(self, spread: Spread) -> np.ndarray[Any, Any]:
         """The array's elements: large arrays are written by workers, each its part, and mapped, if they can."""
-        if self.engine.shares == FILES and spread.length > LARGE:
+        if spread.length > LARGE and self.hands.through_files:
             return self.through_file(spread)
-        found = np.zeros(spread.length, DTYPES[spread.base])
-        if spread.fill is not None:
-            found[:] = spread.fill
+        found = np.full(spread.length, spread.fill or 0, DTYPES[spread.base])
         at_a_time = AHEAD * self.engine.workers()       # what is picked takes memory twice
         for first in range(0, len(spread.slabs), at_a_time):
             some = spread.slabs[first:first + at_a_time]
@@ -217,14 +201,11 @@ class Workers:
 
     def through_file(self, spread: Spread) -> np.ndarray[Any, Any]:
         """The array in a file, which is there as long as somebody needs the array."""
-        file = NewFile()
-        os.truncate(file.path, spread.bytes)
-        room = Place(file.path, 0, DTYPES[spread.base].str, spread.length)
-        waiting = []
+        file, waiting = room_for(spread.bytes), []
         for low, high in self.spans(spread):
             given: list[Any] = []
             array = Given.of(spread, low, high, given)
-            waiting.append(self.submit(f"write-{low}", tasks.into_file, room, array, given=given))
+            waiting.append(self.submit(f"write-{low}", tasks.into_file, file.path, array, given=given))
         self.gather(waiting)
         return np.asarray(mapped(file, DTYPES[spread.base], spread.length, "c"))
 

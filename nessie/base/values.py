@@ -14,7 +14,7 @@
                 Closed(offsets, column, lengths, numbers)   a Nested whose lengths are a formula of the position
             and values from outside may be
                 View(starts, lengths, column)    of sequences, anywhere in the column: int64, of one length
-                OnDevice        an array in a GPU's memory
+                OnDevice        an array in a GPU's memory, or with the workers of a cluster
 """
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ ANY_STREAM = -1                 # stands for all of CUDA's streams
 
 @dataclass(frozen=True, eq=False)
 class OnDevice:
-    """`length` scalars at an address of a device's memory, valid as long as its `owner` exists."""
+    """`length` scalars at an address of a device's memory, valid as long as its `owner` exists. Of an array that the
+    workers of a cluster have, the owner is its slabs, and the address counts bytes from its begin."""
     base: str
     length: int
     address: int

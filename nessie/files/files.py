@@ -37,7 +37,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.writing import write_file
-from nessie.base.types import ContentOf, Seq, Type, components, expand, holds_function, no_datatypes, show_type
+from nessie.base.types import CHAR, ContentOf, Seq, Type, components, expand, holds_function, no_datatypes, show_type
 from nessie.files.reading import PACKED, Reading
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nessie.files.read_by_workers import Hands
 
 WRITTEN = (".json", ".csv", ".tsv", ".npy", ".npz", ".arrow", ".parquet")
+BY_WORKERS = (".npy", ".parquet")       # what a cluster's workers write
 TEXTS = (".json", ".jsonl", ".txt", ".csv", ".tsv", ".mtx")             # gzip may pack them
 HELD = {".npy": "scalars in rows", ".npz": "rows of scalars", ".arrow": "a sequence", ".parquet": "a sequence",
         **dict.fromkeys((".csv", ".tsv"), "a sequence of tuples of scalars and strings")}
@@ -173,8 +174,11 @@ def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_data
         from nessie.files.json_format import encode_json
         say(encode_json(value, type_, content).decode().rstrip("\n") + "\n")
         return
-    if hands is not None and written_by_workers(hands, path, value, type_, content, style):
-        return
+    if hands is not None:
+        from nessie.files.written_by_workers import brought
+        if written_by_workers(hands, path, value, type_, content, style):
+            return
+        value = brought(hands(), value)
     data = encoded(path, value, type_, content, style)
     try:
         write_file(path, packed(data) if path.lower().endswith(PACKED) else data)
@@ -187,16 +191,15 @@ def written_by_workers(hands: Callable[[], Hands], path: str, value: Any, type_:
     """Write it by workers, if it is a table or a large array; was it?"""
     from nessie.files import written_by_workers as workers
     from nessie.files.fit import is_array
+    from nessie.files.numpy_format import scalar_of
     ending, whole = written_as(path), expand(type_, content)
     if ending == ".parquet" and isinstance(whole, Seq):
         from nessie.files.arrow_format import encode_parquet
         names = style.names(path, len(components(whole.element)))
         workers.write_tables(hands(), path, value, partial(encode_parquet, type_=whole, names=names))
         return True
-    if ending == ".npy" and is_array(type_):
-        from nessie.files.numpy_format import array_of_rows
-        return workers.write_array(hands(), path, array_of_rows(path, value, type_))
-    return False
+    return ending == ".npy" and is_array(type_) and scalar_of(type_) != CHAR and workers.write_array(
+        hands(), path, value)
 
 
 def encoded(path: str, value: Any, type_: Type, content: ContentOf, style: TableStyle) -> bytes:

@@ -14,7 +14,7 @@ from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.types import CHAR, FLOAT, Base, ContentOf, Pair, Seq, Type, expand
-from nessie.base.values import Column, Flat
+from nessie.base.values import Column, Flat, OnDevice
 from nessie.files.parts import Columns, Misfit, misfit, wanted_text
 from nessie.files.reading import Reading
 
@@ -63,6 +63,8 @@ def array_of(dimensions: int) -> str:
 def convert(file: Reading, value: Column, held: Type, wanted: Type) -> Column:
     match held, wanted:
         case Base("int"), Base("float"):
+            if isinstance(value, OnDevice):
+                return file.cast(value, "float")
             file.take(8 * value.size)
             return value.astype(np.float64)
         case Base(a), Base(b) if a == b:

@@ -1,22 +1,20 @@
-"""Files that a cluster's workers read, each some row groups of Parquet, where they share the files of this machine.
+"""Files that a cluster's workers read, each some row groups of Parquet.
 
-The numbers of a row group go into a file for each array of the table: of offsets, or of scalars. It is mapped here, as
-an .npy file is; so what the driver holds is no more than what it looks at. Few row groups are read at a time: who has
-read one waits until all before it are told, and then knows where its numbers belong.
+What a row group adds to the arrays of the table stays with who has read it: offsets, once all row groups before it are
+told, and scalars. The driver knows how many there are, and has none of them. If a worker dies, its row groups are read
+again; a file that is another one by then is told.
 """
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from nessie.base.records import dataclass
 from nessie.base.source import NessieError
-from nessie.base.system.mapped_files import NewFile, mapped
-from nessie.base.values import Column, Nested
+from nessie.base.system.seen_files import Seen, look, refuse_other
+from nessie.base.values import DTYPES, Column, Nested, OnDevice
 
 AHEAD = 2                       # row groups for each worker that are read before they are due
 
@@ -27,10 +25,10 @@ Size = tuple[int, int]          # of an array: how many elements a row group add
 
 
 class Hands(Protocol):
-    """Who does it: an engine of nessie.cudagen.cluster. `shares`: "" if they have other files than the driver."""
-    shares: str
+    """Who does it: nessie.cudagen.cluster.files.hands. Names of workers, of whom None stands for all."""
 
-    def submit(self, name: str, function: Any, *arguments: Any, given: Sequence[Any] = ()) -> Any:
+    def submit(self, name: str, function: Any, *arguments: Any, given: Sequence[Any] = (),
+               on: frozenset[str] | None = None) -> Any:
         """A task, which is not waited for."""
 
     def gather(self, waiting: Sequence[Any]) -> list[Any]:
@@ -39,57 +37,59 @@ class Hands(Protocol):
     def workers(self) -> int:
         """How many tasks run at a time."""
 
+    def sees(self, file: Seen) -> frozenset[str] | None:
+        """The workers that see the file."""
 
-@dataclass
-class Room:
-    """A file for an array. `count`: the elements that it has by now; `end`: how far its offsets go."""
-    file: NewFile
-    dtype: np.dtype[Any]
-    count: int
-    end: int = 0
+    def array(self, base: str, parts: Sequence[tuple[Any, int]]) -> OnDevice:
+        """An array that stays with workers: what the tasks give, each so many elements."""
 
-    def grow(self, size: Size) -> tuple[str, str, int, int]:
-        """Room for so many elements more: where they begin, and what is added to them."""
-        place = self.file.path, self.dtype.str, self.count, self.end
-        self.count, self.end = self.count + size[0], self.end + size[1]
-        os.truncate(self.file.path, self.count * self.dtype.itemsize)
-        return place
+    def part(self, array: OnDevice, low: int, high: int, given: list[Any]) -> Any:
+        """Elements of it for a task, whose own tasks join those that are given; there, `array(given)` has them."""
 
-    def array(self) -> Array:
-        return mapped(self.file, self.dtype, self.count)
+    def in_file(self, array: Array) -> OnDevice | None:
+        """The array in a file, of which workers read what they need, if all of them see it."""
+
+    def fetched(self, array: OnDevice, low: int, high: int) -> Array:
+        """Elements of it, brought here."""
+
+    def elements(self, array: OnDevice, places: Array) -> Array:
+        """The elements at places, which ascend, brought here."""
+
+    def cast(self, array: OnDevice, base: str) -> OnDevice:
+        """Its elements as ones of this type."""
 
 
 def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, empty: Column) -> Column | None:
-    """The column of a table's rows, of which `empty` has none. None if workers have no such files, or a row group is
+    """The column of a table's rows, of which `empty` has none. None if no worker sees such a file, or a row group is
     not what it should be."""
-    if not hands.shares:
+    files = {path: look(path) for path, _ in groups}
+    sight = {path: hands.sees(file) if file else frozenset() for path, file in files.items()}
+    if frozenset() in sight.values():
         return None
-    rooms = [room_for(array, is_offsets) for array, is_offsets in arrays_of(empty)]
-    left, read, writing = deque(enumerate(groups)), deque[tuple[int, Any, Any]](), deque[Any]()
-    ahead = AHEAD * hands.workers()
+    kinds = list(arrays_of(empty))
+    parts: list[list[tuple[Any, int]]] = [[] for _ in kinds]
+    ends = [0] * len(kinds)
+    left, read = deque(enumerate(groups)), deque[tuple[int, Any, Any]]()
     while left or read:
-        while left and len(read) < ahead:
-            number, group = left.popleft()
-            task = hands.submit(f"read-{number}", numbers_of, column_of, *group)
+        while left and len(read) < AHEAD * hands.workers():
+            number, (path, group) = left.popleft()
+            task = hands.submit(f"read-{number}", numbers_of, column_of, files[path], group, on=sight[path])
             read.append((number, task, hands.submit(f"sizes-{number}", sizes_of, given=[task])))
         number, task, told = read.popleft()
         (sizes,) = hands.gather([told])
         if sizes is None:
             return None
-        places = [room.grow(size) for room, size in zip(rooms, sizes, strict=True)]
-        writing.append(hands.submit(f"write-{number}", put, places, given=[task]))
-        if len(writing) > ahead:
-            hands.gather([writing.popleft()])
-    hands.gather(list(writing))
-    return with_arrays(empty, iter([room.array() for room in rooms]))
+        for at, (count, end) in enumerate(sizes):
+            first = int(kinds[at][1] and number == 0)       # of all offsets, the first one
+            part = hands.submit(f"part-{number}", part_of, at, first, ends[at], given=[task])
+            parts[at].append((part, first + count))
+            ends[at] += end
+    made = [hands.array(base_of(array), some) if some else array for (array, _), some in zip(kinds, parts, strict=True)]
+    return with_arrays(empty, iter(made))
 
 
-def room_for(array: Array, is_offsets: bool) -> Room:
-    """A file, which has the first of all offsets."""
-    room = Room(NewFile(), array.dtype, 0)
-    if is_offsets:
-        room.grow((1, 0))
-    return room
+def base_of(array: Array) -> str:
+    return next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
 
 
 def arrays_of(column: Column) -> Iterator[tuple[Array, bool]]:
@@ -105,7 +105,7 @@ def arrays_of(column: Column) -> Iterator[tuple[Array, bool]]:
             yield column, False
 
 
-def with_arrays(column: Column, arrays: Iterator[Array]) -> Column:
+def with_arrays(column: Column, arrays: Iterator[Array | OnDevice]) -> Column:
     """A column like this one, of these arrays."""
     match column:
         case tuple():
@@ -119,12 +119,15 @@ def with_arrays(column: Column, arrays: Iterator[Array]) -> Column:
 # Workers ----------------------------------------------------------------------------------------
 
 
-def numbers_of(column_of: ColumnOf, path: str, group: int, given: list[Any]) -> list[tuple[Array, bool]] | None:
+def numbers_of(column_of: ColumnOf, file: Seen, group: int, given: list[Any]) -> list[tuple[Array, bool]] | None:
     """The arrays of a row group. None if it cannot be read: the driver finds out what to say."""
+    refuse_other(file)
     try:
-        return list(arrays_of(column_of(path, group)))
+        found = list(arrays_of(column_of(file.path, group)))
     except NessieError:
-        return None
+        found = None
+    refuse_other(file)
+    return found
 
 
 def sizes_of(given: list[Any]) -> list[Size] | None:
@@ -133,10 +136,7 @@ def sizes_of(given: list[Any]) -> list[Size] | None:
     return [(len(array) - is_offsets, int(array[-1]) if is_offsets else 0) for array, is_offsets in given[0]]
 
 
-def put(places: Sequence[tuple[str, str, int, int]], given: list[Any]) -> None:
-    """Write the arrays where they belong."""
-    for (path, dtype, start, add), (array, is_offsets) in zip(places, given[0], strict=True):
-        found = np.ascontiguousarray(array[1:] + add if is_offsets else array, dtype)
-        with open(path, "r+b") as file:
-            file.seek(start * found.itemsize)
-            file.write(found.data)
+def part_of(at: int, first: int, end: int, given: list[Any]) -> dict[str, Array]:
+    """One of the arrays of a row group; offsets begin at `end`, whose element is there if it is the `first`."""
+    array, is_offsets = given[0][at]
+    return {"": array[1 - first:] + end if is_offsets else array}

@@ -16,6 +16,7 @@ from nessie.base.source import NessieError, decoded
 from nessie.base.system.memory import MemoryBudget
 
 if TYPE_CHECKING:
+    from nessie.base.values import OnDevice
     from nessie.files.read_by_workers import Hands
 
 PIECE = 1 << 16                 # bytes read at a time
@@ -43,6 +44,11 @@ class Reading:
     def give(self, size: int) -> None:
         """Count `size` bytes as freed."""
         self.room.give(size)
+
+    def cast(self, array: OnDevice, base: str) -> OnDevice:
+        """An array that workers have, with elements of this type."""
+        assert self.hands is not None
+        return self.hands().cast(array, base)
 
     def data(self) -> bytearray:
         """The contents of the file."""

@@ -1,6 +1,8 @@
 """Results that a cluster's workers write, each a part: an .npy file by ranges of its elements, a table as a folder of
-Parquet files of some rows each. Large arrays lie in files, of which workers map what they need; small ones go along
-with tasks.
+Parquet files of some rows each.
+
+Elements that workers have go to who writes them; those that the driver has go along with tasks, if there are few. Where
+no worker sees the folder, the driver writes the same parts, one after another, each fetched when it is due.
 
 Parts depend on sizes alone, never on the number of workers. A folder that has files is never written to.
 """
@@ -10,24 +12,36 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
-from nessie.base.system.mapped_files import NewFile, Place, mapped, place_of
-from nessie.base.values import Column, Flat, Nested
+from nessie.base.system.mapped_files import NewFile
+from nessie.base.system.seen_files import Seen, is_there, look
+from nessie.base.values import Column, Flat, Nested, OnDevice, Uniform
 from nessie.files.read_by_workers import Array, Hands, arrays_of, with_arrays
 
 BYTES = 32 << 20                # of a part
 SMALL = 1 << 18                 # bytes of an array that goes along with tasks
 
+Fetch = Callable[["Part"], Any]         # what is sent of a part of an array
+
+
+@dataclass(frozen=True)
+class Part:
+    """Elements of an array from `low` to before `high`."""
+    array: Array | OnDevice
+    low: int
+    high: int
+
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows on their way to a worker: offsets into all of the content, and what is between them."""
-    offsets: Place | Array
+    """Rows, one part of a table: offsets into all of the content, and what is between them."""
+    offsets: Any
     content: Any
 
 
@@ -45,15 +59,48 @@ def make_folder(folder: str) -> None:
         raise NessieError(f"{folder}: cannot be written: {error.strerror or error}") from None
 
 
-def do(hands: Hands, tasks: Sequence[tuple[Any, ...]]) -> None:
-    """These functions on these arguments: by workers, or here, if workers have other files. NessieError, with what the
-    first of them that fails says."""
-    if hands.shares:
-        said = hands.gather([hands.submit(f"write-{number}", *task) for number, task in enumerate(tasks)])
+def do(hands: Hands, file: Seen | None, function: Callable[..., str], parts: Sequence[tuple[tuple[Any, ...], Any]]
+       ) -> None:
+    """The function on these arguments and parts, by the workers that see the file, or here if nobody does. NessieError,
+    with what the first of them that fails says."""
+    on = hands.sees(file) if file is not None else frozenset()
+    said: Iterator[str]
+    if on == frozenset():
+        said = (function(*arguments, sent(part, partial(fetched, hands)), None, []) for arguments, part in parts)
     else:
-        said = [function(*arguments, []) for function, *arguments in tasks]
+        said = iter(hands.gather([by_worker(hands, f"write-{number}", function, arguments, part, file, on)
+                                  for number, (arguments, part) in enumerate(parts)]))
     if message := next(filter(None, said), ""):
         raise NessieError(message)
+
+
+def by_worker(hands: Hands, name: str, function: Callable[..., str], arguments: tuple[Any, ...], part: Any,
+              file: Seen | None, on: frozenset[str] | None) -> Any:
+    given: list[Any] = []
+    there = sent(part, partial(placed, hands, given))
+    return hands.submit(name, function, *arguments, there, file, given=given, on=on)
+
+
+def sent(part: Any, how: Fetch) -> Any:
+    """A part of a column, with the elements of its arrays."""
+    match part:
+        case tuple():
+            return tuple([sent(one, how) for one in part])
+        case Rows(offsets, content):
+            return Rows(sent(offsets, how), sent(content, how))
+    return how(part)
+
+
+def fetched(hands: Hands, part: Part) -> Array:
+    if isinstance(part.array, OnDevice):
+        return hands.fetched(part.array, part.low, part.high)
+    return np.asarray(part.array[part.low:part.high])
+
+
+def placed(hands: Hands, given: list[Any], part: Part) -> Any:
+    if isinstance(part.array, OnDevice):
+        return hands.part(part.array, part.low, part.high, given)
+    return np.asarray(part.array[part.low:part.high])
 
 
 # Tables -----------------------------------------------------------------------------------------
@@ -62,54 +109,58 @@ def do(hands: Hands, tasks: Sequence[tuple[Any, ...]]) -> None:
 def write_tables(hands: Hands, folder: str, value: Flat, encode: Callable[[str, Flat], bytes]) -> None:
     """Each part's bytes, which `encode` makes of its path and rows, as a file of the folder."""
     make_folder(folder)
-    size = sum([array.nbytes for array, _ in arrays_of(value.column)])
-    column = value.column if not hands.shares else with_arrays(value.column, iter(
-        [in_file(array) for array, _ in arrays_of(value.column)]))
+    arrays = [lying(hands, array) for array, _ in arrays_of(value.column)]
+    size = sum([len(array) * array.dtype.itemsize for array in arrays])
     rows = max(1, BYTES * value.length // max(1, size))
-    firsts = range(0, max(1, value.length), rows)
-    parts = [(os.path.join(folder, f"part-{number:05}.parquet"), first, min(rows, value.length - first))
-             for number, first in enumerate(firsts)]
-    do(hands, [(write_table, path, count, sent(column, first, first + count), encode)
-               for path, first, count in parts])
+    cuts = np.array([*range(0, max(1, value.length), rows), value.length])
+    parts = in_parts(hands, with_arrays(value.column, iter(arrays)), cuts)
+    paths = [os.path.join(folder, f"part-{number:05}.parquet") for number in range(len(parts))]
+    counts = np.diff(cuts).tolist()
+    all_here = any([isinstance(array, np.ndarray) and array.nbytes > SMALL for array in arrays])
+    with refusing(folder):
+        token = NewFile(folder)
+    do(hands, None if all_here else look(token.path), write_table,
+       [((encode, path, count), part) for path, count, part in zip(paths, counts, parts, strict=True)])
 
 
-def in_file(array: Array) -> Array:
-    """The array, which lies in a file if it is not small."""
-    if array.nbytes <= SMALL or place_of(array, "rc") is not None:
+def lying(hands: Hands, array: Array | OnDevice) -> Array | OnDevice:
+    """An array that is not small goes to a file that all workers see, if they do."""
+    if isinstance(array, OnDevice) or array.nbytes <= SMALL:
         return array
-    file = NewFile()
-    array.tofile(file.path)
-    return mapped(file, array.dtype, len(array))
+    found = hands.in_file(array)
+    return array if found is None else found
 
 
-def sent(column: Column, low: int, high: int) -> Any:
-    """Rows from `low` to before `high`, for a worker."""
+def in_parts(hands: Hands, column: Column, cuts: Array) -> list[Any]:
+    """The column's elements between the cuts."""
     match column:
         case tuple():
-            return tuple([sent(part, low, high) for part in column])
-        case Nested():
-            offsets = column.offsets[low:high + 1]
-            return Rows(place_of(offsets, "rc") or offsets, sent(column.content, int(offsets[0]), int(offsets[-1])))
-    return place_of(column[low:high], "rc") or np.asarray(column[low:high])
+            return list(zip(*[in_parts(hands, part, cuts) for part in column], strict=True))
+        case Nested(offsets=offsets, content=content):
+            ends = hands.elements(offsets, cuts) if isinstance(offsets, OnDevice) else np.asarray(offsets[cuts])
+            of_offsets = [Part(offsets, int(low), int(high) + 1) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+            return [Rows(*both) for both in zip(of_offsets, in_parts(hands, content, ends), strict=True)]
+    return [Part(column, int(low), int(high)) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
 
 
-def received(column: Any) -> Column:
+def received(column: Any, given: list[Any]) -> Column:
     """The rows, of which the first begins at 0."""
     match column:
         case tuple():
-            return tuple([received(part) for part in column])
+            return tuple([received(part, given) for part in column])
         case Rows():
-            offsets = received(column.offsets)
-            return Nested(offsets - offsets[0], received(column.content))
-        case Place():
-            return column.array()
-    return column
+            offsets = received(column.offsets, given)
+            return Nested(offsets - offsets[0], received(column.content, given))
+    return column if isinstance(column, np.ndarray) else column.array(given)
 
 
-def write_table(path: str, length: int, column: Any, encode: Callable[[str, Flat], bytes], given: list[Any]) -> str:
+def write_table(encode: Callable[[str, Flat], bytes], path: str, length: int, column: Any, token: Seen | None,
+                given: list[Any]) -> str:
     """What is wrong, if something is. The file is there as a whole, or not at all."""
+    if token is not None and not is_there(token):
+        return f"{path}: a worker does not see the folder; all that have joined since the program began must"
     try:
-        data = encode(path, Flat(length, received(column)))
+        data = encode(path, Flat(length, received(column, given)))
         with new_file(path) as new, open(new, "wb") as file:
             file.write(data)
     except NessieError as error:
@@ -123,43 +174,68 @@ def new_file(path: str) -> Iterator[str]:
     target = os.path.realpath(path)
     new = f"{target}.new"
     try:
-        yield new
-        os.replace(new, target)
-    except OSError as error:
-        raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
+        with refusing(path):
+            yield new
+            os.replace(new, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(new)
 
 
+@contextmanager
+def refusing(path: str) -> Iterator[None]:
+    """NessieError where the system refuses to write."""
+    try:
+        yield
+    except OSError as error:
+        raise NessieError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
 # Arrays -----------------------------------------------------------------------------------------
 
 
-def write_array(hands: Hands, path: str, array: Array) -> bool:
-    """Write an .npy file, if the array lies in a file, and the path is free or that of a plain file; was it?"""
-    place = place_of(array, "rc")
-    if place is None or not hands.shares or (os.path.exists(path) and not os.path.isfile(path)):
+def write_array(hands: Hands, path: str, value: Flat) -> bool:
+    """Write an .npy file, if workers have the elements, all rows are equally long, and the path is free or that of a
+    plain file; was it?"""
+    column, shape = value.column, [value.length]
+    while isinstance(column, Uniform):
+        column, shape = column.content, [*shape, column.length]
+    if not isinstance(column, OnDevice) or (os.path.exists(path) and not os.path.isfile(path)):
         return False
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": np.lib.format.dtype_to_descr(array.dtype),
-                                                  "fortran_order": False, "shape": array.shape})
+    header, bytes_each = io.BytesIO(), column.dtype.itemsize
+    np.lib.format.write_array_header_1_0(header, {"descr": np.lib.format.dtype_to_descr(column.dtype),
+                                                  "fortran_order": False, "shape": tuple(shape)})
     begin = len(header.getvalue())
     with new_file(path) as new:
         with open(new, "wb") as file:
             file.write(header.getvalue())
-            file.truncate(begin + array.nbytes)
-        step = BYTES // array.itemsize
-        cuts = [(first, min(step, array.size - first)) for first in range(0, array.size, step)]
-        do(hands, [(write_range, new, begin + first * array.itemsize, Place(
-            place.path, place.offset + first * array.itemsize, place.dtype, count)) for first, count in cuts])
+            file.truncate(begin + len(column) * bytes_each)
+        cuts = [0, *range(max(1, (BYTES - begin) // bytes_each), len(column), BYTES // bytes_each), len(column)]
+        do(hands, look(new), write_range, [((new, begin + low * bytes_each), Part(column, low, high))
+                                           for low, high in zip(cuts[:-1], cuts[1:], strict=True)])
     return True
 
 
-def write_range(path: str, begin: int, values: Place, given: list[Any]) -> str:
+def write_range(path: str, begin: int, values: Any, token: Seen | None, given: list[Any]) -> str:
+    """What is wrong, if something is."""
     try:
         with open(path, "r+b") as file:
             file.seek(begin)
-            file.write(values.array().data)
+            file.write(np.ascontiguousarray(received(values, given)).data)
     except OSError as error:
         return f"{path}: cannot be written: {error.strerror or error}"
     return ""
+
+
+def brought(hands: Hands, value: Any) -> Any:
+    """The value, with all elements that workers have, here."""
+    if isinstance(value, Flat):
+        return Flat(value.length, brought(hands, value.column), value.name)
+    if isinstance(value, tuple):
+        return tuple([brought(hands, part) for part in value])
+    if isinstance(value, Nested):
+        content = brought(hands, value.content)
+        if isinstance(value, Uniform) or not isinstance(value.offsets, OnDevice):
+            return value.over(content)
+        return Nested(brought(hands, value.offsets), content)
+    return hands.fetched(value, 0, len(value)) if isinstance(value, OnDevice) else value

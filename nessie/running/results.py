@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nessie.base.types import Data, Fun, Pair, Seq, Type
-from nessie.base.values import Column, Flat
+from nessie.base.values import Column, Flat, OnDevice, length_of
 from nessie.mono.copies.erase import content, remains
 from nessie.typing import nodes as typed
 from nessie.typing.environment import Environment, pattern_type
@@ -34,7 +34,7 @@ def restore(value: Any, type_: Type, environment: Environment) -> Any:
 def restore_column(column: Column, type_: Type, length: int, environment: Environment) -> Column:
     match type_:
         case Seq(element):
-            inner = int(column.offsets[length])
+            inner = length_of(column.content) if isinstance(column.offsets, OnDevice) else int(column.offsets[length])
             return column.over(restore_column(column.content, element, inner, environment))
         case Pair(first, second):
             one, other = parts(column, type_, np.zeros(length, np.bool_), environment)

@@ -28,7 +28,7 @@ from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
 from nessie.lambda_cu import nodes as ir
-from nessie.lambda_cu.layout import layout_of_value
+from nessie.lambda_cu.layout import has_views, layout_of_value
 from nessie.lambda_cu.running import stats
 from nessie.lambda_cu.running.stats import KernelStats
 from nessie.pipeline import Job
@@ -39,12 +39,14 @@ from nessie.running.world import World
 if TYPE_CHECKING:
     from nessie.cudagen.cluster.device import Cluster
     from nessie.cudagen.cluster.engine import Engine
+    from nessie.cudagen.cluster.files.hands import Hands
     from nessie.cudagen.cluster.workers import ToldOfCluster
     from nessie.cudagen.cpu.assemble import CpuProgram
     from nessie.cudagen.cpu.device import Cpu
     from nessie.cudagen.cuda.device import Gpu
     from nessie.cudagen.cuda.driver import Driver
     from nessie.cudagen.cuda.link import GpuProgram
+    from nessie.cudagen.host.device import Array
     from nessie.cudagen.host.limits import HostLimits
     from nessie.driver import Built
     from nessie.mono import nodes as mono
@@ -120,6 +122,7 @@ class Target:
     tuning: Tuning | None = None        # thresholds of versions; None: those that ship
     where: Where = field(default_factory=Where)
     engine: Engine | None = None        # of the target dask, once it is needed
+    leaves: bool = False        # arrays of results with workers, for who writes them
     told: ToldOfCluster | None = None   # of what it has done, if somebody asks
     release: finalize[Any, Target] | None = None        # what closes the engine when this object is garbage
 
@@ -134,9 +137,12 @@ class Target:
         return self.name == DASK
 
     @property
-    def hands(self) -> Callable[[], Engine] | None:
+    def hands(self) -> Callable[[], Hands] | None:
         """Gives the workers who read and write files, if this target has some."""
-        return self.engine_of_cluster if self.reads_files else None
+        if not self.reads_files:
+            return None
+        from nessie.cudagen.cluster.files.hands import Hands
+        return lambda: Hands(self.engine_of_cluster())
 
     def in_time(self, work: Callable[[], T], place: Span | None = None) -> T:
         """Run work(), which comes from `place` in the source, within the time limit. If it is part of longer work, the
@@ -184,11 +190,20 @@ class Target:
                             lambda: device.progress)
         try:
             limits = self.host_limits(built, memory)
-            return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform)
+            return host.execute(built.program, built.host, arguments, device, limits, on_host, self.perform,
+                                self.deliver(device, built.program.entry.result))
         finally:
             self.stats.seconds += perf_counter() - began - device.stats.counting
             self.stats.add(built.program, device.stats, on_host.steps)
             self.stats.versions.update(on_host.versions)
+
+    def deliver(self, device: Cpu | Gpu | Cluster, result: ir.Layout) -> Callable[[Array], Any] | None:
+        """How the caller gets arrays of a result; None: they are downloaded."""
+        if not self.leaves or self.name != DASK or has_views(result):
+            return None
+        from nessie.cudagen.cluster.device import Cluster
+        assert isinstance(device, Cluster)
+        return device.left
 
     def host_limits(self, built: CpuProgram | GpuProgram, memory: int, decided: bool = False) -> HostLimits:
         """The limits of a run, and the versions that it takes. `decided`: the program is compiled for sizes that may

@@ -1,7 +1,6 @@
 """Tables that workers read by row groups are those that are read as a whole; what they cannot read, the driver does."""
 from __future__ import annotations
 
-import gc
 import signal
 import subprocess
 import sys
@@ -13,11 +12,14 @@ import pytest
 
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
-from nessie.base.types import no_datatypes
+from nessie.base.system.seen_files import Seen
+from nessie.base.types import FLOAT, Seq, no_datatypes
 from nessie.base.values import Flat, plain_value
-from nessie.cudagen.cluster.engine import FILES, InProcess
+from nessie.cudagen.cluster.engine import InProcess, Sight
+from nessie.cudagen.cluster.files.hands import Hands
 from nessie.files import arrow_format
 from nessie.files.files import made, open_file
+from nessie.files.written_by_workers import brought
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -31,17 +33,23 @@ COLUMNS: dict[str, list[Any]] = {
 TABLE = pa.table({**COLUMNS, "empty": pa.array([[]] * N, pa.list_(pa.int32()))})
 
 
-class Counted(InProcess):
-    """An engine that notes the files that are written to."""
+class Noted(InProcess):
+    """An engine, of whose workers these see files; it notes who reads."""
 
-    def __init__(self, shares: str = FILES) -> None:
-        super().__init__(2, shares)
-        self.paths = set[str]()
+    def __init__(self, sight: Sight = None) -> None:
+        super().__init__(2)
+        self.sight, self.by = sight, set[Sight]()
 
-    def submit(self, name: str, function: Any, *arguments: Any, **named: Any) -> Any:
-        if name.startswith("write"):
-            self.paths |= {path for path, *_ in arguments[0]}
-        return super().submit(name, function, *arguments, **named)
+    def sees(self, file: Seen) -> Sight:
+        return self.sight
+
+    def submit(self, name: str, *arguments: Any, on: Sight = None, **more: Any) -> Any:
+        if name.startswith("read"):
+            self.by.add(on)
+        return super().submit(name, *arguments, on=on, **more)
+
+    def count(self, name: str) -> int:
+        return [task.split("-")[0] for task in self.names].count(name)
 
 
 @pytest.fixture
@@ -51,22 +59,41 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "table.parquet"
 
 
-def read(path: Path, engine: InProcess | None = None, limit: int | None = None) -> Any:
-    file = open_file(str(path), MemoryBudget(limit), (lambda: engine) if engine else None)
-    return made(str(path), file, file.held, no_datatypes), file.held    # type: ignore[attr-defined]
+def read(path: Path, engine: InProcess | None = None, limit: int | None = None, wanted: Any = None) -> Any:
+    """The value, all of it here, and its type."""
+    file = open_file(str(path), MemoryBudget(limit), (lambda: Hands(engine)) if engine else None)
+    type_ = wanted or file.held         # type: ignore[attr-defined]
+    found = made(str(path), file, type_, no_datatypes)
+    return brought(Hands(engine), found) if engine else found, type_
 
 
-def test_row_groups_are_read_by_workers(path: Path) -> None:
-    """The driver takes no memory for them; their files go when nobody has them any more."""
-    engine = Counted()
+@pytest.mark.parametrize("sight", [None, frozenset({"w1"})])
+def test_row_groups_are_read_by_workers(sight: Sight, path: Path) -> None:
+    """By all, or by those that see the file. The driver takes no memory for them."""
+    engine = Noted(sight)
     (found, type_), (expected, _) = read(path, engine, 200), read(path)
     assert isinstance(found, Flat)
     assert plain_value(found, type_) == plain_value(expected, type_)
-    assert [name.split("-")[0] for name in engine.names].count("read") == -(-N // 7)
-    assert len(engine.paths) == 3 + 2 + 3 + 3 + 2
-    del found
-    gc.collect()
-    assert not [name for name in engine.paths if Path(name).exists()]
+    assert engine.count("read") == -(-N // 7)
+    assert engine.by == {sight}
+
+
+def test_ints_of_workers_become_floats(path: Path) -> None:
+    parquet.write_table(pa.table({"n": [1, 2, 3]}), path, row_group_size=2)
+    found, type_ = read(path, Noted(), wanted=Seq(FLOAT))
+    assert (found.column.dtype, plain_value(found, type_)) == (np.float64, [1.0, 2.0, 3.0])
+
+
+def test_a_file_that_changes_is_told(path: Path) -> None:
+    """While its row groups are read: they are not mixed with others."""
+    class Changing(Noted):
+        def submit(self, name: str, *arguments: Any, **more: Any) -> Any:
+            if name == "read-3":
+                parquet.write_table(TABLE.slice(0, 40), path, row_group_size=7)
+            return super().submit(name, *arguments, **more)
+
+    with pytest.raises(NessieError, match=r"table\.parquet is not what it was when it was opened: it has changed"):
+        read(path, Changing())
 
 
 def test_a_folder_is_a_table(path: Path, tmp_path: Path) -> None:
@@ -74,7 +101,7 @@ def test_a_folder_is_a_table(path: Path, tmp_path: Path) -> None:
     folder.mkdir()
     for number in range(3):
         parquet.write_table(TABLE.slice(20 * number, 20), folder / f"part-{number}.parquet", row_group_size=7)
-    for engine in (None, Counted()):
+    for engine in (None, Noted()):
         (found, type_), (expected, _) = read(folder, engine), read(path)
         assert plain_value(found, type_) == plain_value(expected, type_)
     parquet.write_table(pa.table({"y": [1]}), folder / "part-3.parquet")
@@ -85,37 +112,22 @@ def test_a_folder_is_a_table(path: Path, tmp_path: Path) -> None:
         read(tmp_path / "none.parquet")
 
 
-@pytest.mark.parametrize("table, shares, tasks", [
-    (pa.table({"name": ["a", "b"]}), FILES, 0), (pa.table({"x": [1.0, 2.0]}), "", 0),
-    (pa.table({"x": np.arange(0.0)}), FILES, 1)])
-def test_the_driver_reads_what_workers_cannot(table: Any, shares: str, tasks: int, path: Path) -> None:
-    """Texts; files that workers do not have."""
+@pytest.mark.parametrize("table, sight, tasks", [
+    (pa.table({"name": ["a", "b"]}), None, 0), (pa.table({"x": [1.0, 2.0]}), frozenset(), 0),
+    (pa.table({"x": np.arange(0.0)}), None, 1)])
+def test_the_driver_reads_what_workers_cannot(table: Any, sight: Sight, tasks: int, path: Path) -> None:
+    """Texts; files that no worker sees."""
     parquet.write_table(table, path)
-    engine = Counted(shares)
+    engine = Noted(sight)
     found, type_ = read(path, engine)
     assert plain_value(found, type_) == plain_value(*read(path))
-    assert len([name for name in engine.names if name.startswith("read")]) <= tasks
+    assert engine.count("read") <= tasks
 
 
 def test_missing_values_are_told_of_the_whole(path: Path) -> None:
     parquet.write_table(pa.table({"x": [1.0, None, 3.0, None]}), path, row_group_size=2)
     with pytest.raises(NessieError, match="the column x has 2 missing values"):
-        read(path, Counted())
-
-
-def test_nothing_is_left_of_what_is_interrupted(path: Path) -> None:
-    class Interrupting(Counted):
-        def gather(self, waiting: Any, *wait: Any) -> list[Any]:
-            if len(self.paths) > 2:
-                raise KeyboardInterrupt
-            return super().gather(waiting, *wait)
-
-    engine = Interrupting()
-    with pytest.raises(KeyboardInterrupt):
-        read(path, engine)
-    gc.collect()
-    assert engine.paths
-    assert not [name for name in engine.paths if Path(name).exists()]
+        read(path, Noted())
 
 
 def test_files_go_with_a_process_that_a_signal_ends() -> None:

@@ -126,9 +126,11 @@ WORKERS = "is told where there are workers (tests/cudagen/cluster/test_on_dask.p
 NO_EXAMPLES = {
     "nessie/api/partitions.py": "is told to Python programs (tests/api/test_parts_of_files.py)",
     "workers are started on this machine, and cluster names those that there are": WORKERS,
+    "nessie/base/system/seen_files.py": "is told where there are workers (tests/files/test_tables_by_workers.py)",
     "nessie/files/written_by_workers.py": "is told where there are workers (tests/files/test_results_by_workers.py)",
     "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
     "cudagen/cluster/own_workers.py": WORKERS,
+    "cudagen/cluster/tasks.py": WORKERS, "cudagen/cluster/files/hands.py": WORKERS,
     "nessie/serve/live.py": "the live page says it (tests/serve)",
     "cannot serve at port \0: \0": "depends on what else this computer serves",
     **dict.fromkeys((

@@ -13,7 +13,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster.buckets import cut, received, rows
+from nessie.cudagen.cluster.moving.buckets import cut, received, rows
 from nessie.cudagen.cluster.ranges import Ints
 from nessie.cudagen.cluster.slabs import Arrays
 from nessie.cudagen.cluster.tasks import (

@@ -9,6 +9,8 @@
     writing         writes files: the old content stays until the new one is complete
     ending          what is to be done when the process ends, by a signal, too
     mapped_files    arrays in files that memory maps
+    own_files       Nessie's own files: are two installations of the same code?
+    seen_files      files that several processes look at: do they see the same?
     extras          the extras of setup.cfg, and how they are installed
     disk_cache      the user's cache folder: entries by key, checked by checksum
     file_names      completes typed names of files

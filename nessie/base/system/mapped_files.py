@@ -32,10 +32,11 @@ class Place:
 
 
 class NewFile:
-    """An empty file, which goes when nobody has this or what is mapped of it."""
+    """An empty file, in this folder or where there are files for a while, which goes when nobody has this or what is
+    mapped of it."""
 
-    def __init__(self) -> None:
-        handle, self.path = mkstemp(prefix="nessie-")
+    def __init__(self, folder: str | None = None) -> None:
+        handle, self.path = mkstemp(prefix=".nessie-" if folder else "nessie-", dir=folder)
         os.close(handle)
         weakref.finalize(self, removed, self.path, at_end(partial(removed, self.path)))
 

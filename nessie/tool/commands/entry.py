@@ -51,5 +51,7 @@ def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
     if isinstance(known.scheme.type, Fun) and not options.arguments:
         raise NessieError(f"{takes(session, entry)}, and no ARG is given")
     words = words_of(session, entry, options.arguments, type_of(options))
+    if words.result is not None:                # its lengths are looked at here
+        session.target.leaves = False
     value, type_ = session.call(entry, words.expressions)
     return check_result(words, value, type_), type_

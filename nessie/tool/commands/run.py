@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from nessie.base.source import Source, UsageError
-from nessie.files.files import SEPARATORS, TABLES, TableStyle, check_writable, ending_of, write_value
+from nessie.files.files import BY_WORKERS, SEPARATORS, TABLES, TableStyle, check_writable, ending_of, write_value
 from nessie.pictures.files import pictures
 from nessie.running.results import restore
 from nessie.running.target_names import DASK, LOCAL_WORKERS
@@ -54,6 +54,7 @@ def run_entry(session: Session, source: Source, options: argparse.Namespace) -> 
     """Call a function of the program on the ARGs. Prints its result or writes it to a file."""
     if options.output:
         check_writable(options.output, session.target.reads_files)
+        session.target.leaves = ending_of(options.output) in BY_WORKERS
     define(session, parse(source))
     value, type_ = value_of_entry(session, options)
     if options.output:

@@ -24,7 +24,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import no_datatypes
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cluster.device import Cluster
-from nessie.cudagen.cluster.engine import FILES, InProcess
+from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.explaining import explained
 from nessie.cudagen.cluster.slabs import InFile
 from nessie.cudagen.host import host
@@ -169,7 +169,7 @@ def test_arrays_of_files_are_read_in_parts_by_tasks(tmp_path: Path) -> None:
     program = Compiled("function main(m) = {{2.0 * x : x in row} : row in m};")
     (type_,), _ = program.signature
     rows = made("rows", open_file(str(tmp_path / "rows.npz"), MemoryBudget(100, mapped=True)), type_, no_datatypes)
-    engine, given = InProcess(3, FILES), list[Any]()
+    engine, given = InProcess(3), list[Any]()
     submit = engine.submit
 
     def submitted(name: str, *arguments: Any, **more: Any) -> Any:

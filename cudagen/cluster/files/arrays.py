@@ -1,0 +1,47 @@
+"""Arrays that lie in files, of which workers read what they need.
+
+    mapped_in   an array that a file has, of which memory maps it here, if it still has it
+    put_in      an array in a new file of the driver's
+"""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from nessie.base.system.mapped_files import NewFile, Place, place_of
+from nessie.base.system.seen_files import look
+from nessie.cudagen.cluster.slabs import InFile
+
+ENDS = 512                      # elements at an array's begin, and at its end, that are compared
+
+Array = np.ndarray[Any, Any]
+
+
+def mapped_in(values: Array) -> InFile | None:
+    """Where the values lie, if a file is mapped. A file that has been changed since then is none of theirs."""
+    place = place_of(values)
+    file = look(place.path) if place is not None else None
+    if place is None or file is None or file.size < place.offset + values.nbytes:
+        return None
+    there, here = place.array(), values.reshape(-1)
+    same = all([there[part].tobytes() == here[part].tobytes() for part in (slice(ENDS), slice(-ENDS, None))])
+    return InFile(place, file) if same else None
+
+
+def put_in(values: Array) -> InFile:
+    """The values in a file, which goes when nobody has what is returned, nor a task that needs it."""
+    own = NewFile()
+    values.tofile(own.path)
+    file = look(own.path)
+    if file is None:
+        raise OSError(f"{own.path} has gone")
+    return InFile(Place(own.path, 0, values.dtype.str, len(values)), file, own)
+
+
+def room_for(size: int) -> NewFile:
+    """A new file of so many bytes."""
+    file = NewFile()
+    os.truncate(file.path, size)
+    return file

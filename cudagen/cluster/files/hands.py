@@ -1,0 +1,157 @@
+"""Workers of an engine, with the files that they see: a task is done by those who see what it reads.
+
+    submit              a task
+    lying               slabs of an array that lies in a file
+    array, in_file      arrays that workers have
+    part, fetched, ...  their elements, for other tasks and for the driver
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError
+from nessie.base.system.mapped_files import NewFile
+from nessie.base.system.seen_files import Seen
+from nessie.base.values import DTYPES, OnDevice
+from nessie.cudagen.cluster import tasks
+from nessie.cudagen.cluster.engine import Engine, Sight
+from nessie.cudagen.cluster.files.arrays import mapped_in, put_in
+from nessie.cudagen.cluster.slabs import InFile, Slab, Spread
+from nessie.cudagen.cluster.tasks import Given
+
+AHEAD = 4                       # parts for each thread that come to the driver at a time
+NOBODY: Sight = frozenset()
+
+
+@dataclass(eq=False)
+class Hands:
+    """`run`: the name of what tasks belong to. `files`: those of the driver's own that a task needs, if it is to be
+    done again."""
+    engine: Engine
+    run: str = ""
+
+    def __post_init__(self) -> None:
+        self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
+               on: Sight = None) -> Any:
+        """A task, as an engine takes it, by workers that see the files that it reads."""
+        read = [one for one in given if isinstance(one, InFile)]
+        for one in read:
+            found = self.seeing(one)
+            on = found if on is None else on if found is None else on & found
+            if on == NOBODY:
+                raise NessieError(f"no worker is left that sees {one.file.path}",
+                                  hint="let all workers see the file, or start those again that do")
+        task = self.engine.submit(name, function, *arguments, given=given, run=self.run, on=on)
+        others = [self.files.get(one, frozenset()) for one in given if not isinstance(one, InFile)]
+        if own := frozenset([one.own for one in read if one.own]).union(*others):
+            self.files[task] = own
+        return task
+
+    def gather(self, waiting: Sequence[Any]) -> list[Any]:
+        return self.engine.gather(waiting)
+
+    def workers(self) -> int:
+        return self.engine.workers()
+
+    # Files ----------------------------------------------------------------------------------
+
+    def sees(self, file: Seen) -> Sight:
+        return self.engine.sees(file)
+
+    def seeing(self, array: InFile) -> Sight:
+        """Who sees the array's file; of the driver's own files, they see all or none."""
+        scratch = self.engine.scratch
+        return self.sees(scratch if array.own is not None and scratch is not None else array.file)
+
+    @property
+    def through_files(self) -> bool:
+        """Do large arrays go to workers, and come back, in files of the driver's own?"""
+        return self.engine.scratch is not None and self.sees(self.engine.scratch) is None
+
+    def lying(self, values: np.ndarray[Any, Any], parts: Sequence[tuple[int, int]]) -> list[Slab]:
+        """Slabs of an array that lies in a file: each task reads what it needs, if all workers see the file; else who
+        sees it reads these parts. None, if nobody does."""
+        if not len(values):
+            return []
+        found = mapped_in(values)
+        if (found is None or self.seeing(found) == NOBODY) and self.through_files:
+            found = put_in(np.ascontiguousarray(values))
+        on = NOBODY if found is None else self.seeing(found)
+        if on is None:
+            return [Slab(0, len(values), found)]
+        return [Slab(low, high, self.submit("read", tasks.from_file, found, low, high, on=on))
+                for low, high in parts if on]
+
+    # Arrays on workers ----------------------------------------------------------------------
+
+    def array(self, base: str, parts: Sequence[tuple[Any, int]]) -> OnDevice:
+        """An array in slabs: what the tasks give, each so many elements."""
+        ends = np.cumsum([0, *[count for _, count in parts]]).tolist()
+        slabs = [Slab(low, low + count, task) for low, (task, count) in zip(ends, parts, strict=False) if count]
+        return OnDevice(base, ends[-1], 0, Spread(base, ends[-1], slabs))
+
+    def part(self, array: OnDevice, low: int, high: int, given: list[Any]) -> Given:
+        """Elements for a task, whose own tasks join those that are given: there, `array(given)` of it has them."""
+        return Given.of(spread_of(array), low, high, given)
+
+    def in_file(self, values: np.ndarray[Any, Any]) -> OnDevice | None:
+        """The array in a file, of which workers read what they need, if all of them see it."""
+        slabs = self.lying(values, [])
+        base = next(name for name, dtype in DTYPES.items() if dtype == values.dtype)
+        return OnDevice(base, len(values), 0, Spread(base, len(values), slabs)) if slabs else None
+
+    def fetched(self, array: OnDevice, low: int, high: int) -> np.ndarray[Any, Any]:
+        """Elements of it, brought here, some parts at a time."""
+        spread = spread_of(array)
+        found = np.full(high - low, spread.fill or 0, DTYPES[spread.base])
+        slabs, at_a_time = list(spread.between(low, high)), AHEAD * self.workers()
+        for first in range(0, len(slabs), at_a_time):
+            waiting = []
+            for slab in slabs[first:first + at_a_time]:
+                given: list[Any] = []
+                there = Given.of(spread, slab.low, slab.high, given)
+                waiting.append(self.submit("pick", tasks.picked, there, None, given=given))
+            for slab, values in zip(slabs[first:], self.gather(waiting), strict=False):
+                found[slab.low - low:slab.high - low] = values
+        return found
+
+    def elements(self, array: OnDevice, places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The elements at these places, which ascend."""
+        spread = spread_of(array)
+        found = np.full(len(places), spread.fill or 0, DTYPES[spread.base])
+        waiting, parts = [], []
+        for slab in spread.slabs:
+            part = slice(*np.searchsorted(places, (slab.low, slab.high)))
+            if part.start < part.stop:
+                given: list[Any] = []
+                there = Given.of(spread, slab.low, slab.high, given)
+                waiting.append(self.submit("pick", tasks.picked, there, places[part], given=given))
+                parts.append(part)
+        for part, values in zip(parts, self.gather(waiting), strict=True):
+            found[part] = values
+        return found
+
+    def cast(self, array: OnDevice, base: str) -> OnDevice:
+        """Its elements as ones of this type. NessieError, later, for ints that are too large."""
+        parts: list[tuple[Any, int]] = []
+        for slab in spread_of(array).slabs:
+            given: list[Any] = []
+            there = Given.of(spread_of(array), slab.low, slab.high, given)
+            parts.append((self.submit("cast", tasks.cast, there, base, given=given), slab.high - slab.low))
+        return self.array(base, parts)
+
+
+def spread_of(array: OnDevice) -> Spread:
+    """The elements of an array that workers have, in slabs of its own; its address counts from the first one."""
+    whole: Spread = array.owner
+    first = array.address // array.dtype.itemsize
+    slabs = [Slab(slab.low - first, slab.high - first, slab.task, slab.name, slab.start)
+             for slab in whole.between(first, first + array.length)]
+    return Spread(array.base, array.length, slabs, whole.fill)
