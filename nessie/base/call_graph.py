@@ -1,18 +1,15 @@
-"""What needs what: functions by their calls, kernels that wait for each other."""
+"""The order of functions by their calls."""
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
-from typing import TypeVar
-
-N = TypeVar("N", bound=Hashable)
+from collections.abc import Collection, Iterable, Mapping
 
 
-def components(graph: Mapping[N, Iterable[N]]) -> list[list[N]]:
+def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     """The strongly connected components, callees before callers (Tarjan's algorithm, with a stack of its own)."""
-    found: list[list[N]] = []
-    number: dict[N, int] = {}
-    lowest: dict[N, int] = {}
-    open_: dict[N, None] = {}               # visited nodes that are in no component yet
+    found: list[list[str]] = []
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_: dict[str, None] = {}             # visited nodes that are in no component yet
     for root in graph:
         if root in number:
             continue
@@ -37,7 +34,7 @@ def components(graph: Mapping[N, Iterable[N]]) -> list[list[N]]:
     return found
 
 
-def cut(stack: dict[N, None], node: N) -> list[N]:
+def cut(stack: dict[str, None], node: str) -> list[str]:
     """Take the nodes from this one on off the stack."""
     taken = [stack.popitem()[0]]
     while taken[-1] != node:

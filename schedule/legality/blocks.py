@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import combinations
 
-from nessie.base.call_graph import components
 from nessie.schedule.legality.fusible import Fusible
 
 TRIES = 300                     # to put one more node into blocks that have too many arrays
@@ -61,10 +60,11 @@ def forced_blocks(fusible: Fusible, wished: Iterable[tuple[int, int]]) -> Blocks
 
 def circles(fusible: Fusible, block_of: list[int]) -> list[set[int]]:
     """The sets of blocks that wait for each other, each block by its name in `block_of`."""
-    waits: dict[int, set[int]] = {block: set() for block in block_of}
-    for u, successors in enumerate(fusible.index.successors):
-        waits[block_of[u]].update([block_of[v] for v in successors])
-    return [set(found) for found in components(waits) if len(found) > 1]
+    import networkx
+
+    waits = networkx.DiGraph((block_of[u], block_of[v]) for u, successors in enumerate(fusible.index.successors)
+                             for v in successors if block_of[u] != block_of[v])
+    return [found for found in networkx.strongly_connected_components(waits) if len(found) > 1]
 
 
 def with_room(fusible: Fusible, blocks: Blocks, excess: Excess) -> Blocks:

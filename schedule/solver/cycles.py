@@ -1,9 +1,9 @@
 """Kernels that wait for each other: the cycles that a solution has, and what is left of it without them."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
+from typing import Any
 
-from nessie.base.call_graph import components
 from nessie.schedule.cost.problem import Clusters, Problem
 from nessie.schedule.graph.ordering import execution_order
 
@@ -23,6 +23,8 @@ def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> Cycles:
     which it leaves, and the one it goes to."""
     if execution_order(problem.index, clusters) is not None:
         return []
+    import networkx
+
     index = problem.index
     cluster_of = {k: c for c, members in enumerate(clusters) for k in members}
     edges: dict[tuple[int, int], tuple[int, int]] = {}
@@ -30,14 +32,13 @@ def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> Cycles:
         for v in sorted(successors):
             if cluster_of[u] != cluster_of[v]:
                 edges.setdefault((cluster_of[u], cluster_of[v]), (u, v))
-    waits: dict[int, list[int]] = {c: [] for c in range(len(clusters))}
-    for c, d in sorted(edges):
-        waits[c].append(d)
+    quotient = networkx.DiGraph(sorted(edges))
     cycles: dict[frozenset[int], list[int]] = {}
-    for component in sorted(map(sorted, components(waits))):
+    for component in sorted(map(sorted, networkx.strongly_connected_components(quotient))):
         if len(component) > 1:
+            part = quotient.subgraph(component)
             for start in component:
-                cycle = shortest_cycle(waits, set(component), start)
+                cycle = shortest_cycle(part, start)
                 cycles.setdefault(frozenset(cycle), cycle)
     result = []
     for cycle in cycles.values():
@@ -46,12 +47,11 @@ def find_cycles(problem: Problem, clusters: Sequence[Sequence[int]]) -> Cycles:
     return result
 
 
-def shortest_cycle(graph: Mapping[int, Sequence[int]], component: Set[int], start: int) -> list[int]:
-    """The nodes of a shortest cycle through a node of a strongly connected component."""
-    paths, reached = {start: [start]}, [start]
-    for here in reached:
-        for node in graph[here]:
-            if node in component and node not in paths:
-                paths[node] = [*paths[here], node]
-                reached.append(node)
-    return min((paths[node] for node in reached if start in graph[node]), key=lambda path: (len(path), path[-1]))
+def shortest_cycle(graph: Any, start: int) -> list[int]:
+    """The nodes of a shortest cycle through a node of a strongly connected graph."""
+    import networkx
+
+    paths = networkx.single_source_shortest_path(graph, start)
+    back = min((node for node in paths if graph.has_edge(node, start)),
+               key=lambda node: (len(paths[node]), node))
+    return list(paths[back])

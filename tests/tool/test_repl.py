@@ -243,7 +243,7 @@ def test_input_that_is_no_text_is_an_error_with_a_place() -> None:
 
 
 def test_the_first_prompt_waits_for_no_heavy_package() -> None:
-    heavy = ("numpy.random", "pulp", "ply", "llvmlite", "highspy", "scipy", "prompt_toolkit",
+    heavy = ("numpy.random", "networkx", "pulp", "ply", "llvmlite", "highspy", "scipy", "prompt_toolkit",
              "pygments")
     code = ("import sys, nessie.tool.cli; nessie.tool.cli.main([]); "
             f"print([name for name in {heavy!r} if name in sys.modules])")

@@ -63,6 +63,7 @@ def examine() -> list[Finding]:
         package("PLY", "ply", "makes the parser's tables; needed to change the grammar only", "pip install ply==3.11"),
         package("llvmlite", "llvmlite", "compiles kernels for the processor: --target cpu"),
         package("PuLP", "pulp", "states schedules as integer programs; without it they are greedy"),
+        package("networkx", "networkx", "finds cycles between kernels; needed"),
         solver(),
         *cuda(),
         Finding("C++ compiler", compiler.found(), "runs CUDA kernels without a GPU: --target cudasim",

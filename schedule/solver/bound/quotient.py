@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
-from nessie.schedule.graph.ordering import execution_order
 from nessie.schedule.solver.bound.distances import Distances
 from nessie.schedule.solver.bound.linear import Cut, Value, add
 
@@ -32,6 +31,8 @@ class Quotient:
     strictly after one."""
 
     def __init__(self, distances: Distances) -> None:
+        import networkx
+
         self.distances, self.relaxation = distances, distances.relaxation
         self.index, self.fusible = self.relaxation.problem.index, self.relaxation.problem.fusible
         self.home = self._clusters()
@@ -41,11 +42,11 @@ class Quotient:
                 key = self.home[u], self.home[v]
                 if key[0] != key[1] and (key not in chosen or not self.strict(chosen[key])):
                     chosen[key] = u, v
-        self.order = self._order()
-        self.steps: dict[int, list[Edge]] = {c: [] for c in self.order}
-        if self.order:
-            for (c, _), edge in sorted(chosen.items()):
-                self.steps[c].append(edge)
+        graph = networkx.DiGraph(sorted(chosen))
+        graph.add_nodes_from(self.home)
+        acyclic = networkx.is_directed_acyclic_graph(graph)
+        self.order: list[int] = list(networkx.lexicographical_topological_sort(graph)) if acyclic else []
+        self.steps: dict[int, list[Edge]] = {c: [chosen[c, d] for d in sorted(graph.successors(c))] for c in self.order}
         self.after = self._after()
 
     def _clusters(self) -> list[int]:
@@ -60,13 +61,6 @@ class Quotient:
                             home[v] = start
                             reached.append(v)
         return home
-
-    def _order(self) -> list[int]:
-        members: dict[int, list[int]] = {}
-        for node, name in enumerate(self.home):
-            members.setdefault(name, []).append(node)
-        order = execution_order(self.index, list(members.values()))
-        return [list(members)[number] for number in order or ()]
 
     def _after(self) -> dict[int, int]:
         reached, strictly = dict[int, int](), dict[int, int]()
