@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from nessie.base.source import IllFormed, NessieError, Source
 from nessie.base.values import DTYPES, flatten_value, plain_value
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
+from nessie.cudagen.cuda.link import GpuProgram
 from nessie.cudagen.cuda.nvidia import nvrtc
 from nessie.cudagen.cuda.nvidia.compiler import assembled
 from nessie.cudagen.host.check import check as check_instructions
+from nessie.cudagen.host.limits import HostLimits
 from nessie.cudagen.host.translate import translate
 from nessie.cudagen.kernels.scalar_functions import tables_of
 from nessie.cudagen.loops.nodes import Shared
@@ -126,6 +129,7 @@ CASES: dict[str, tuple[str, list[Any]]] = {
 QUICK_CUBINS = (("bitonic", "warp"), ("pairs, several rows, scalars", "thread"))
 
 
+@cache
 def compiled(source: str, level: str, **how: Any) -> ir.Program:
     job = Job(entry="main", target="cudasim", wishes=(Wish(LEVEL, "b", level),), **how)
     program: ir.Program = compile_program(job, TEXT, Source("test.nesl", source), pass_named("borders"))
@@ -133,14 +137,31 @@ def compiled(source: str, level: str, **how: Any) -> ir.Program:
     return program
 
 
-def run(source: str, level: str, arguments: list[Any], **how: Any) -> tuple[Any, int, list[bool]]:
+@cache
+def code(source: str, level: str) -> GpuProgram:
+    return gpu_code(compiled(source, level))
+
+
+@cache
+def once(source: str) -> Compiled:
+    """For the interpreter."""
+    return Compiled(source)
+
+
+@cache
+def meaning(name: str) -> Any:
+    source, arguments = CASES[name]
+    return outcome(once(source), "interpreter", arguments)
+
+
+def run(source: str, level: str, arguments: list[Any], depth: int | None = None) -> tuple[Any, int, list[bool]]:
     """The value, the number of launches, and whether what owners were offered was done."""
-    program = compiled(source, level, **how)
-    device = gpu_device(program, Cudasim(2, 1))
+    program = compiled(source, level)
+    device = gpu_device(code(source, level), Cudasim(2, 1))
     done = offers_noted(device)
-    parameters, result = Compiled(source).signature
+    parameters, result = once(source).signature
     flat = [flatten_value(a, t) for a, t in zip(arguments, parameters, strict=True)]
-    value = plain_value(execute(program, flat, device), result)
+    value = plain_value(execute(program, flat, device, HostLimits(depth)), result)
     assert agree(plain_value(execute_reference(program, flat), result), value)
     return value, device.stats.launches, done
 
@@ -155,8 +176,7 @@ simulated = pytest.mark.skipif(not compiler.found(), reason="there is no C++ com
 def test_owners_go_through_all_rounds(name: str, level: str) -> None:
     source, arguments = CASES[name]
     found, _, done = run(source, level, arguments)
-    expected = outcome(Compiled(source), "interpreter", arguments)
-    assert agree(expected, found), f"{found}, not {expected}"
+    assert agree(meaning(name), found), f"{found}, not {meaning(name)}"
     assert done == [True]
 
 
@@ -200,7 +220,7 @@ def test_rows_without_owners_go_round_together() -> None:
         program = compile_program(Job(entry="main", target="cudasim"), TEXT, Source("test.nesl", source),
                                   pass_named("borders"))
         device = gpu_device(program, Cudasim(2, 1))
-        parameters, result = Compiled(source).signature
+        parameters, result = once(source).signature
         expected = execute(program, [flatten_value(a, t) for a, t in zip(given, parameters, strict=True)], device)
         found, launches, done = run(source, "thread", given)
         assert found == plain_value(expected, result) and done == [False] * more
@@ -210,7 +230,7 @@ def test_rows_without_owners_go_round_together() -> None:
 @simulated
 @pytest.mark.parametrize("given, k", [([], 0), ([], 12), ([[3, 5]], 0), ([[3, 5], [2, 1]], 6), ([[50], []], 4)])
 def test_recursions_on_all_rows_fail_as_ever(given: list[list[int]], k: int) -> None:
-    expected = outcome(Compiled(ALL_DIVIDE), "interpreter", [given, k])
+    expected = outcome(once(ALL_DIVIDE), "interpreter", [given, k])
     if isinstance(expected, Failed):
         with pytest.raises(NessieError, match="Divide by zero"):
             run(ALL_DIVIDE, "warp", [given, k])
@@ -279,7 +299,7 @@ def test_rows_that_are_counted_have_owners_too(space: str, level: str) -> None:
     for longest, fits in ((0, True), (1, True), (room, True), (room + 1, room < ROOM[level])):
         arguments = [*sizes(longest), 2]
         found, _, done = run(source, level, arguments)
-        assert agree(outcome(Compiled(source), "interpreter", arguments), found) and done == [fits]
+        assert agree(outcome(once(source), "interpreter", arguments), found) and done == [fits]
     assert run(source, level, [0, 3, 2])[2] == []
     assert [type(f.over).__name__ for f in compiled(source, level).functions if f.by is not None] == [space]
 
@@ -288,7 +308,7 @@ def test_rows_that_are_counted_have_owners_too(space: str, level: str) -> None:
 @pytest.mark.parametrize("space, level", [("Uniform", "block"), ("Closed", "warp"), ("Nested", "thread")])
 def test_rows_that_are_counted_fail_as_ever(space: str, level: str) -> None:
     source, arguments = SPACES[space][0], [4, 5, -1]
-    expected = outcome(Compiled(source), "interpreter", arguments)
+    expected = outcome(once(source), "interpreter", arguments)
     assert isinstance(expected, Failed)
     with pytest.raises(NessieError, match=re.escape(expected.message)):
         run(source, level, arguments)
@@ -299,7 +319,7 @@ def test_rows_that_are_counted_fail_as_ever(space: str, level: str) -> None:
                                                       pytest.mark.sampled(quick=0, ci=24))
                                          for name in CASES for level in LEVELS])
 def test_no_loop_spills(name: str, level: str) -> None:
-    found = assembled(gpu_code(compiled(CASES[name][0], level)).text, "sm_90")
+    found = assembled(code(CASES[name][0], level).text, "sm_90")
     assert found.warnings == ()
     (usage,) = [usage for usage in found.usages if usage.function.endswith("_rounds")]
     assert (usage.spill_stores, usage.spill_loads, usage.stack) == (0, 0, 0) and (usage.shared or 0) <= 48 << 10
@@ -330,7 +350,7 @@ def test_rows_that_have_no_room_are_lifted(level: str, room: int) -> None:
     for length, fits in ((room, True), (room + 1, False)):
         arguments: list[Any] = [halves([3, length, 0]), 2]
         found, launches, done = run(source, level, arguments)
-        assert agree(outcome(Compiled(source), "interpreter", arguments), found)
+        assert agree(outcome(once(source), "interpreter", arguments), found)
         assert done == [fits] and (launches == 1) == fits
 
 
@@ -338,12 +358,12 @@ def test_rows_that_have_no_room_are_lifted(level: str, room: int) -> None:
 @pytest.mark.parametrize("level", ["thread", "warp", "block"])
 def test_what_fails_is_told_as_ever(level: str) -> None:
     arguments = [[[61, 5], [3, 4, 2, 1], [9]], 2]
-    expected = outcome(Compiled(DIVIDE), "interpreter", arguments)
+    expected = outcome(once(DIVIDE), "interpreter", arguments)
     assert isinstance(expected, Failed)
     with pytest.raises(NessieError, match=expected.message):
         run(DIVIDE, level, arguments)
     with pytest.raises(NessieError, match="recursion is deeper"):
-        run(FOREVER, level, [[[1], [2, 3]]])
+        run(FOREVER, level, [[[1], [2, 3]]], depth=30)
 
 
 ENTRY = "function main(rows, v) : ([[int]], [int]) -> [[int]] = let b = {%s : r in rows} in b;"
@@ -365,7 +385,7 @@ def test_what_is_no_loop_over_rows_stays_as_it_is(name: str) -> None:
     function, call = NO_LOOPS[name]
     source, arguments = f"function {function};{ENTRY % call}", [rows(LENGTHS), [4, 5, 6]]
     found, _, done = run(source, "warp", arguments)
-    assert agree(outcome(Compiled(source), "interpreter", arguments), found) and done == []
+    assert agree(outcome(once(source), "interpreter", arguments), found) and done == []
 
 
 @pytest.mark.parametrize("name, reason", [
@@ -486,7 +506,7 @@ def random_loops(seed: int) -> str:
                                   for seed in range(60)])
 def test_random_loops(seed: int) -> None:
     source, arguments = random_loops(seed), [rows([3, 0, 16, 1, 7, 2, 0, 11]), seed % 5]
-    expected = outcome(Compiled(source), "interpreter", arguments)
+    expected = outcome(once(source), "interpreter", arguments)
     level = LEVELS[seed % len(LEVELS)]
     if isinstance(expected, Failed):
         with pytest.raises(NessieError, match=re.escape(expected.message)):
