@@ -1,27 +1,22 @@
 """Kernels run under a sanitizer: what a driver is told is taped, then done again by a program of its own (replay.cpp).
 
     tape(built, kernel, arguments)      runs it on cudasim; what was done and found
-    Watched(sanitizer, text, names)     the text's kernels, compiled with the sanitizer; replays tapes
     planted(text)                       the text, in which each barrier and each ordered access can be left out
+    Kernels(text, names, ...)           what replays of their tapes find (sanitizers.py)
 """
 from __future__ import annotations
 
 import re
-import shutil
 import struct
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from built import gpu_device
-from paths import TESTS
+from sanitizers import Watched
 
 from nessie.base.values import DTYPES
-from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.cudasim.driver import Cudasim
 from nessie.cudagen.cuda.device import Gpu
 from nessie.cudagen.cuda.driver import Driver
@@ -34,7 +29,6 @@ from nessie.cudagen.loops.plan import THREADS, Directions, in_directions
 
 INTERRUPT = 0                           # the number of the array that is the interrupt word
 SPARE = 16                              # bytes of each array, so that no two have the same address
-PATIENCE = 60                           # seconds; the program has less
 
 
 # Tapes ------------------------------------------------------------------------------------------
@@ -229,54 +223,7 @@ def planted(text: str) -> tuple[str, list[Mistake]]:
     return "\n".join(lines), mistakes
 
 
-# Sanitizers -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Sanitizer:
-    """`scheduler` and `kernels`: how each is compiled; the scheduler's own accesses are not looked at."""
-    flags: tuple[str, ...]
-    scheduler: tuple[str, ...]
-    kernels: tuple[str, ...]
-    options: dict[str, str]
-
-
-RACES = Sanitizer(("-fsanitize=thread",), ("-DCUDASIM_TSAN",), (),
-                    {"TSAN_OPTIONS": "halt_on_error=1 atexit_sleep_ms=0"})
-ADDRESSES = Sanitizer(("-fsanitize=address,undefined", "-fno-sanitize-recover=all"), (), ("-D__shared__=static",),
-                      {"ASAN_OPTIONS": "detect_leaks=0"})
-
-
-@dataclass
-class Watched:
-    sanitizer: Sanitizer
-    folder: Path
-    text: str
-    names: Sequence[str]
-
-    def __post_init__(self) -> None:
-        self.program, self.library = self.folder / "replay", self.folder / "kernels.so"
-        self.build(["-O1", "-c", *self.sanitizer.scheduler, str(compiler.RUNTIME), "-o", "runtime.o"])
-        self.build(["-O1", "-c", str(TESTS / "cudagen" / "cuda" / "replay.cpp"), "-o", "replay.o"])
-        self.build([*self.sanitizer.flags, "replay.o", "runtime.o", "-rdynamic", "-ldl", "-o", str(self.program)])
-        exports = "".join(f"CUDASIM_KERNEL({name})\n" for name in self.names)
-        (self.folder / "kernels.cpp").write_text(
-            f'#include "cudasim.h"\n#line 1 "kernels.cu"\n{self.text}\n{exports}')
-        self.build([*compiler.FLAGS["kernels"], "-g", *self.sanitizer.flags, *self.sanitizer.kernels, "kernels.cpp",
-                    "-o", str(self.library)])
-
-    def build(self, words: list[str]) -> None:
-        command = [*compiler.compiler(), "-std=c++17", "-pthread", f"-I{compiler.FOLDER}", *words]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[:2000]
-
-    def replay(self, taped: str, seed: int, os_threads: int = 4, mistake: int = 0) -> str:
-        """What is wrong; '' if nothing is."""
-        path = self.folder / "tape"
-        path.write_text(taped)
-        done = started([str(self.program), str(self.library), str(path), str(seed), str(os_threads), str(mistake)],
-                       self.sanitizer)
-        return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+# Replays ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -303,22 +250,3 @@ class Kernels:
     def wrong_accesses(self, addresses: Watched, case: str) -> str:
         """What is wrong with the case's accesses to memory; '' if nothing is."""
         return addresses.replay(self.tapes[case], 1, os_threads=1)
-
-
-def watched(sanitizer: Sanitizer, text: str, names: tuple[str, ...], folder: Path) -> Watched:
-    """Skips where there is no such sanitizer, or it does not start."""
-    (folder / "empty.cpp").write_text("int main() {}")
-    command = [*compiler.compiler(), *sanitizer.flags, str(folder / "empty.cpp"), "-o", str(folder / "empty")]
-    for step in (lambda: subprocess.run(command, capture_output=True, text=True, check=False),
-                 lambda: started([str(folder / "empty")], sanitizer)):
-        done = step()
-        if done.returncode != 0:
-            pytest.skip(f"no {sanitizer.flags[0]} here: {(done.stderr or 'it does not start')[:300]}")
-    return Watched(sanitizer, folder, text, names)
-
-
-def started(command: list[str], sanitizer: Sanitizer) -> subprocess.CompletedProcess[str]:
-    """Without random addresses where that can be had: there are kernels whose addresses sanitizers do not expect."""
-    fixed = [found, "-R"] if (found := shutil.which("setarch")) else []
-    return subprocess.run([*fixed, *command], env=sanitizer.options, capture_output=True, text=True, check=False,
-                          timeout=PATIENCE)

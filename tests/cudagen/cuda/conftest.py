@@ -2,7 +2,15 @@
 from __future__ import annotations
 
 import pytest
-from taped import ADDRESSES, RACES, Kernels, Watched, watched
+from sanitizers import ADDRESSES, RACES, Watched, watched
+from taped import Kernels
+
+
+@pytest.fixture(scope="module")
+def running(request: pytest.FixtureRequest) -> set[tuple[str, ...]]:
+    """The parameters of the module's tests that this run has: for others' kernels, no compiler need run."""
+    return {tuple(item.callspec.params.values()) for item in request.session.items
+            if isinstance(item, pytest.Function) and item.path == request.path and hasattr(item, "callspec")}
 
 
 @pytest.fixture(scope="module")

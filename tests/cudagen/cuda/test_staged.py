@@ -15,7 +15,8 @@ from built import counting_device, gpu_code, gpu_device
 from kernel_runs import program_of
 from paths import ROOT
 from product_kernels import BATCHED, BOTH, CHECKED, GEMM, PRODUCT, TERM, TOTALS, failing, given, kernel, reduction
-from taped import Kernels, Watched, planted, tape
+from sanitizers import Watched
+from taped import Kernels, planted, tape
 from test_cubins import ARCHITECTURES, NVRTC
 from test_gpu import launch
 
@@ -292,13 +293,13 @@ def test_none_spills(architecture: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Iterator[Kernels]:
+def kernels(running: set[tuple[str, ...]]) -> Iterator[Kernels]:
     d = 23
     arguments = given(3 * d, 35, 30)
     arguments[7][[70, 200]] = 2.0           # so that checks fail
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(staged, "enough", everywhere)
-        made = {name: replace(of, name=name) for name, of in KERNELS.items()}
+        made = {name: replace(of, name=name) for name, of in KERNELS.items() if (name,) in running}
         built = gpu_code(replace(program_of(PRODUCT), kernels=tuple(made.values())))
     text, mistakes = planted(built.text)
     yield Kernels(text, tuple(built.formats), mistakes, {

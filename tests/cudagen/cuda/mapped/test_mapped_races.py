@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from built import gpu_code
 from kernel_runs import program_of
-from taped import Kernels, Watched, planted, tape
+from sanitizers import Watched
+from taped import Kernels, planted, tape
 from test_mapped import KERNELS
 
 from nessie.cudagen.cuda.cudasim import compiler
@@ -28,12 +29,12 @@ SEEDS = (1, 2)
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Kernels:
+def kernels(running: set[tuple[str, ...]]) -> Kernels:
     n, m = SHAPE
     given = [n, m, n * m, np.random.default_rng(1).integers(-9, 9, n * m)]
     kernel = parse_kernel(KERNELS["summed"].replace("MAPPING", CASES["of two"]))
     named = {case: replace(kernel, name=f"K{at}", by=parse_mapping(text)) for at, (case, text) in
-             enumerate(CASES.items())}
+             enumerate(CASES.items()) if (case,) in running}
     built = gpu_code(replace(program_of(kernel), kernels=tuple(named.values())))
     text, mistakes = planted(built.text)
     return Kernels(text, tuple(built.formats), mistakes,

@@ -2,11 +2,15 @@
 of all segments together."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from built import gpu_code
-from owner_kernels import owner_kernel, owner_program
-from taped import Kernels, Watched, planted, tape
+from kernel_runs import program_of
+from owner_kernels import owner_kernel
+from sanitizers import Watched
+from taped import Kernels, planted, tape
 
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.skeletons.owners import walk
@@ -24,18 +28,18 @@ SEEDS = (1, 2)
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Kernels:
+def kernels(running: set[tuple[str, ...]]) -> Kernels:
     n, m = sum(LENGTHS), len(LENGTHS)
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
     rng = np.random.default_rng(1)
     given = [n, m, rng.integers(-4, 5, n), rng.integers(-4, 5, m), offsets]
+    made = {case: owner_kernel(case[0], "irregular", case[1]) for case in CASES if case in running}
     with pytest.MonkeyPatch.context() as small:
         small.setattr(walk, "MOST_BLOCKS", 2)           # so that each owner has several segments
-        built = gpu_code(owner_program(LEVELS, [("irregular", name) for name in NAMES]))
+        built = gpu_code(replace(program_of(next(iter(made.values()))), kernels=tuple(made.values())))
     text, mistakes = planted(built.text)
-    named = {case: owner_kernel(case[0], "irregular", case[1]).name for case in CASES}
     return Kernels(text, tuple(built.formats), mistakes,
-                   {" ".join(case): tape(built, name, given) for case, name in named.items()})
+                   {" ".join(case): tape(built, kernel.name, given) for case, kernel in made.items()})
 
 
 @pytest.mark.parametrize("level, name", SAMPLED)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from built import gpu_code
-from taped import Kernels, Watched, planted, tape
+from sanitizers import Watched
+from taped import Kernels, planted, tape
 
 from nessie.base.source import Source
 from nessie.cudagen.cuda.cudasim import compiler
@@ -40,11 +41,11 @@ SAMPLED = [pytest.param(*case, marks=() if case in (("sub4", "neighbours"), ("bl
 SEEDS = (1, 2)
 
 
-def program() -> ir.Program:
+def program(cases: list[tuple[str, str]]) -> ir.Program:
     """A loop for each case, over the same rows."""
-    names = {case: f"{case[1]}_{case[0]}" for case in CASES}
+    names = {case: f"{case[1]}_{case[0]}" for case in cases}
     text = "\n".join([f"function {names[case]}(xs, k) : ([int], int) -> [int] = "
-                      f"{FUNCTIONS[case[1]].replace('F(', names[case] + '(')};" for case in CASES])
+                      f"{FUNCTIONS[case[1]].replace('F(', names[case] + '(')};" for case in cases])
     lets = "; ".join([f"of_{name} = {{{name}(r, k) : r in rows}}" for name in names.values()])
     given = f"[{', '.join([f'of_{name}' for name in names.values()])}]"
     text += f"function main(rows, k) : ([[int]], int) -> [[[int]]] = let {lets} in {given};"
@@ -55,19 +56,20 @@ def program() -> ir.Program:
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Kernels:
+def kernels(running: set[tuple[str, ...]]) -> Kernels:
+    cases = [case for case in CASES if case in running]
     n, m = sum(LENGTHS), len(LENGTHS)
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
     arguments: dict[str, Any] = {"n": m, "offsets": offsets, "size": n, "k": 3}
     arguments["rows"] = np.random.default_rng(1).integers(1, 9, n)
-    made = program()
+    made = program(cases)
     with pytest.MonkeyPatch.context() as small:
         small.setattr(offers, "MOST_BLOCKS", 2)         # so that each owner has several rows
         built = gpu_code(made)
     text, mistakes = planted(built.text)
     loops = {f.name: [arguments[what] for what in ("n", "offsets", "size", "rows", "k")]
              for f in made.functions if f.over is not None}
-    named = {case: next(f for f in loops if f.startswith(f"{case[1]}_{case[0]}^")) for case in CASES}
+    named = {case: next(f for f in loops if f.startswith(f"{case[1]}_{case[0]}^")) for case in cases}
     return Kernels(text, tuple(built.formats), mistakes,
                    {" ".join(case): tape(built, name, loops[name]) for case, name in named.items()})
 
