@@ -18,7 +18,7 @@ from paths import TESTS
 from nessie.cudagen.cuda.cudasim import compiler
 
 LINES = "-g1"                           # all that is told of places
-PATIENCE = 60                           # seconds; the program has less
+PATIENCE = 600                          # seconds; the program has 30 of the processor
 
 
 @dataclass(frozen=True)

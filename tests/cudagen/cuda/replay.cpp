@@ -10,7 +10,7 @@
 //
 // Array 0 is the interrupt word. Exits with WRONG where other bytes are found, with REFUSED for an error of the scheduler.
 #include <dlfcn.h>
-#include <unistd.h>
+#include <sys/time.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@
 #include <vector>
 
 const int WRONG = 3, REFUSED = 4;
-const unsigned PATIENCE = 30;           // seconds, then SIGALRM
+const itimerval PATIENCE = {{0, 0}, {30, 0}};        // seconds of the processor, then SIGPROF
 const int GARBAGE = 0x3f;
 
 extern "C" int planted_mistake;
@@ -37,7 +37,7 @@ static std::vector<char> bytes(const std::string &hex) {         // with a dot b
 }
 
 int main(int, char **given) {
-  alarm(PATIENCE);
+  setitimer(ITIMER_PROF, &PATIENCE, nullptr);
   void *kernels = dlopen(given[1], RTLD_NOW);
   if (!kernels) return fprintf(stderr, "%s\n", dlerror()), EXIT_FAILURE;
   std::ifstream tape(given[2]);
