@@ -15,18 +15,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from nessie.base.lazy import lazy
 from nessie.base.source import NessieError, Source, Span
 from nessie.base.text.nearest import nearest
 from nessie.lambda_cu.mappings.levels import ITEMS, OWNERS
 from nessie.lambda_cu.mappings.nodes import STRATEGIES
-from nessie.schedule.wishes.asked import case_number, mistake_in_levels, possible
 from nessie.schedule.wishes.wishes import CUT, FUSE, LEVEL, MAP, Bound, Wish
 from nessie.syntax import nodes as syntax
 from nessie.syntax import patterns
 from nessie.syntax.lexer import NAME_CHARACTER
 from nessie.syntax.parser import forms_with_remarks, last_remarks
 from nessie.syntax.walk import EXPRESSIONS
+
+if TYPE_CHECKING:
+    from nessie.schedule.wishes import asked
+else:
+    asked = lazy("nessie.schedule.wishes.asked")        # few programs have pragmas
 
 PRAGMA = re.compile(rf"%\s*(?:(fuse|cut)\s+({NAME_CHARACTER}+)\s*,\s*({NAME_CHARACTER}+)|"
                     rf"(level)\s+({NAME_CHARACTER}+)\s+by\s+({NAME_CHARACTER}+(?:\s*,\s*{NAME_CHARACTER}+)*)|"
@@ -61,7 +67,7 @@ def misnamed(wish: Wish, bound: Iterable[Bound]) -> NessieError | None:
     known = dict.fromkeys(b.name for b in bound if b.scope == wish.scope)
     match = wish.place and PRAGMA.fullmatch(wish.place.source.text, wish.place.start, wish.place.end)
     if wish.place and match and wish.kind == LEVEL and (
-            wrong := mistake_in_levels(Span(wish.place.source, *match.span(6)))) is not None:
+            wrong := asked.mistake_in_levels(Span(wish.place.source, *match.span(6)))) is not None:
         return wrong
     for number, name in enumerate(wish.names, FIRST[wish.kind] + 1):
         if wish.place and match and name not in known:
@@ -77,8 +83,8 @@ def mistake_in_mapping(wish: Wish) -> NessieError | None:
     """The error of a pragma whose mapping is none."""
     if wish.kind == MAP and wish.text is not None:
         try:
-            case_number(wish)
-            possible(wish.text)
+            asked.case_number(wish)
+            asked.possible(wish.text)
         except NessieError as wrong:
             return wrong
     return None
