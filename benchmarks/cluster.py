@@ -5,9 +5,8 @@
 
 The device is the one that runs on Dask; its tasks are done in this process, on chunks of a few elements, so that there
 are as many as many machines have (CHUNKS for each task). So tasks, waits and bytes are counted, not estimated. The
-seconds of the scheduler are these numbers by PER_TASK and PER_WAIT, which two local workers measure. Where elements go
-from any task to any other, tasks grow with the square of the workers: they are counted for few (FEW) workers, from
-which those of many follow.
+seconds of the scheduler are these numbers by PER_TASK and PER_WAIT, which two local workers measure. Arguments lie in
+files, which tasks read; of an array in the driver's memory, each slab would be one task more.
 """
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ from typing import Any
 import numpy as np
 
 import nessie
+from nessie.base.system.seen_files import look
 from nessie.cudagen.cluster import device
 from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.running.targets import Target
 
 WIDTH, CHUNKS = 8, 4            # elements of a chunk, chunks of a task
-SHUFFLES, FEW = ("gather", "scatter", "sort_"), (10, 20, 40)
 PER_TASK, PER_WAIT = 0.0025, 0.015      # seconds
 TEXT = """
 function map_(xs) = {2.0 * x + 1.0 : x in xs};
@@ -44,7 +43,7 @@ def arguments(name: str, n: int) -> tuple[Any, ...]:
     xs = random.standard_normal(n)
     match name:
         case "row_sums" | "row_filters":
-            lengths = random.integers(0, 20, n // 10)
+            lengths = random.integers(0, 4, n * 2 // 3)
             offsets = np.concatenate([[0], np.cumsum(lengths)])
             return (nessie.Nested(offsets, random.standard_normal(offsets[-1])),)
         case "gather" | "scatter":
@@ -59,9 +58,10 @@ def names() -> list[str]:
 def counted(name: str, machines: int) -> Any:
     """What the device has told of a call on so many workers."""
     devices: list[Cluster] = []
+    scratch = None if name == "gather" else look(__file__)      # of a file each task would read what it needs
 
     def made(target: Target, built: Any) -> Cluster:
-        devices.append(Cluster(built, InProcess(machines), 0, 0, WIDTH, quick=True))
+        devices.append(Cluster(built, InProcess(machines, scratch=scratch), 0, 0, WIDTH, quick=True))
         return devices[-1]
 
     kept, Target.device = Target.device, made  # type: ignore[method-assign, assignment]
@@ -78,21 +78,12 @@ def device_tasks(machines: int) -> int:
     return EACH * machines
 
 
-def tasks_of(name: str, machines: int) -> tuple[int, Any]:
-    """How many tasks a call is, and what the device has told, perhaps of fewer workers."""
-    told = counted(name, machines if name not in SHUFFLES else min(machines, FEW[-1]))
-    if name not in SHUFFLES or machines <= FEW[-1]:
-        return told.tasks.total(), told
-    numbers = [counted(name, few).tasks.total() for few in FEW]
-    return round(np.polyval(np.polyfit(FEW, numbers, 2), machines)), told
-
-
 def simulate(machines: int) -> None:
     print(f"{machines} workers, {device_tasks(machines)} tasks a phase, {CHUNKS} chunks a task")
     print(f"{'':12} {'tasks':>7} {'waits':>6} {'bytes a chunk':>14} {'scheduler':>10}   elsewhere than in parts")
     for name in names():
-        tasks, told = tasks_of(name, machines)
-        chunks = CHUNKS * device_tasks(machines if name not in SHUFFLES else min(machines, FEW[-1]))
+        told, chunks = counted(name, machines), CHUNKS * device_tasks(machines)
+        tasks = told.tasks.total()
         apart = [f"{kernel} on one worker" for kernel, _ in told.on_one] + [
             f"{size // chunks} bytes a chunk to all" for size in told.broad.values()]
         results = WIDTH * 8                             # of a chunk, which the driver fetches in the end

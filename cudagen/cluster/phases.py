@@ -180,7 +180,7 @@ class Launch(KnownLaunch):
         if parameter.writable:
             low, high = hull(wrote, (low, high)) if name in parts.reads else wrote
         if isinstance(held, np.ndarray):
-            there = held[low:high]
+            there = np.array(held[low:high])    # tasks are sent later, when its memory may be another array's
             base = next((b for b, t in DTYPES.items() if t == held.dtype), "int")
             return Made(name, base, low, high, values=there) if parameter.writable else Told(low, there)
         part = Given.of(held, low, high, given)
@@ -231,22 +231,25 @@ class Launch(KnownLaunch):
         """What tasks have written: slabs, and what the driver has."""
         function = self.workers.made.functions[phase.function]
         written = {a for p, a in passed(function, phase) if p.writable}
-        small = [name for name in written if name in ("cells", ERRORS) or isinstance(self.held.get(name), np.ndarray)]
-        names = sorted({ERRORS, *small})
-        wanted = [self.workers.submit(f"{phase.function}-{int(first)}-told", tasks.some_of, names, given=[task])
-                  for first, task in zip(parts.cuts, running, strict=False)]
-        for name in written:
-            held = self.held.get(name)
-            if isinstance(held, Spread) and name in parts.writes:
-                held.write([Slab(low, high, task, name, low - self.begin(parts, name, number))
-                            for number, task in enumerate(running)
-                            for low, high in [part_of(parts.owned[name], number)] if low < high])
+        small = [name for name in written if name == "cells" or isinstance(self.held.get(name), np.ndarray)]
+        large = [name for name in parts.writes if isinstance(self.held.get(name), Spread)]
+        for name in large:
+            held = self.held[name]
+            assert isinstance(held, Spread)
+            held.write([Slab(low, high, task, name, low - self.begin(parts, name, number), large == [name])
+                        for number, task in enumerate(running)
+                        for low, high in [part_of(parts.owned[name], number)] if low < high])
+        if not small and ERRORS not in written:
+            return
+        wanted = running if not large else [
+            self.workers.submit(f"{phase.function}-{int(first)}-told", tasks.some_of, [ERRORS, *small], given=[task])
+            for first, task in zip(parts.cuts, running, strict=False)]
         for number, arrays in enumerate(self.workers.gather(wanted, self.name, phase.function)):
             self.workers.failed(int(arrays[ERRORS][FAILURE]))
             for name in small:
                 if name == "cells":
                     self.cell_words[:] = arrays[name]
-                elif name != ERRORS:
+                else:
                     low, high = part_of(parts.owned.get(name), number)
                     if low == high:
                         continue

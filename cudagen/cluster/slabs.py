@@ -5,6 +5,7 @@ slabs are slabs, and what is written anew in the middle of an array parts what w
 """
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
@@ -37,13 +38,35 @@ class InFile:
 
 
 @dataclass(frozen=True, eq=False)
+class Uploaded:
+    """A task that gives an array of the driver's, who has it still."""
+    task: Any
+    values: np.ndarray[Any, Any]
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
 class Slab:
-    """Elements from `low` to before `high`. Of what the task gave, the array `name` has them from index `start` on."""
+    """Elements from `low` to before `high`. Of what the task gave, the array `name` has them from index `start` on.
+    `whole`: the task gives hardly more."""
     low: int
     high: int
     task: Any
     name: str = ""
     start: int = 0
+    whole: bool = False
+
+    @property
+    def is_here(self) -> bool:
+        """Has the driver the elements?"""
+        return isinstance(self.task, InFile | Uploaded)
+
+    def of(self, given: Any) -> np.ndarray[Any, Any]:
+        """The elements, of what the task gave."""
+        found: np.ndarray[Any, Any] = given[self.name][self.start:self.start + self.high - self.low]
+        return found
 
 
 @dataclass(eq=False)
@@ -67,9 +90,9 @@ class Spread:
 
     def between(self, low: int, high: int) -> Iterator[Slab]:
         """The parts of slabs that have elements from `low` to before `high`."""
-        for slab in self.slabs:
-            if slab.low < high and low < slab.high:
-                yield part(slab, low, high)
+        first = bisect_right(self.slabs, low, key=lambda slab: slab.high)
+        last = bisect_left(self.slabs, high, key=lambda slab: slab.low)
+        return (part(slab, low, high) for slab in self.slabs[first:last] if slab.low < slab.high)
 
     def write(self, slabs: Sequence[Slab]) -> None:
         """These slabs, in order, are what the array has there from now on."""
@@ -87,7 +110,8 @@ class Spread:
 
 def part(slab: Slab, low: int, high: int) -> Slab:
     first, last = max(slab.low, low), min(slab.high, high)
-    return replace(slab, low=first, high=last, start=slab.start + first - slab.low)
+    return replace(slab, low=first, high=last, start=slab.start + first - slab.low,
+                   whole=slab.whole and 2 * (last - first) > slab.high - slab.low)
 
 
 def without(slab: Slab, other: Slab) -> list[Slab]:

@@ -28,7 +28,7 @@ from nessie.cudagen.cluster.files.arrays import room_for
 from nessie.cudagen.cluster.files.hands import AHEAD, Hands
 from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.ranges import Ints
-from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
+from nessie.cudagen.cluster.slabs import Slab, Spread, Uploaded, pieces
 from nessie.cudagen.cluster.tasks import Given
 from nessie.cudagen.cpu.device import Cpu, load
 from nessie.cudagen.host.device import NO_FAILURE, Array
@@ -124,20 +124,21 @@ class Workers:
                 raise began.error(*self.places(kernel)) from None
             raise KeyboardInterrupt from None
         except Died as death:
-            raise NessieError(f"{slab_of(death.task)} has killed one worker after another", *self.places(kernel),
+            raise NessieError(f"{slab_of(death.task)} has killed one worker after another",
+                              *self.places(death.task.split("-")[0]),
                               hint=f"{death.hint} more workers have smaller slabs") from None
         except Deserted as lack:
             others = f", and {lack.more} others" if lack.more else ""
-            raise NessieError(f"{lack.why}: {slab_of(lack.task)} is not done{others}", *self.places(kernel),
-                              hint=lack.hint) from None
+            raise NessieError(f"{lack.why}: {slab_of(lack.task)} is not done{others}",
+                              *self.places(lack.task.split("-")[0]), hint=lack.hint) from None
         finally:
             self.progress = ""
         self.told.came += sum(map(size_of, found))
         return found
 
     def places(self, kernel: str) -> list[tuple[Span, str]]:
-        """Where the user wrote what the kernel does."""
-        origins = [k.origin for k in self.cpu.program.kernels if k.name == kernel]
+        """Where the user wrote what the kernel does, or the one that a task of this name is of."""
+        origins = [k.origin for k in self.cpu.program.kernels if f"{kernel}_".startswith(f"{k.name}_")]
         return [(span, "computed here") for origin in origins for span in origin if not span.source.library][:1]
 
     def cuts(self, chunks: int, items: int) -> Ints:
@@ -171,8 +172,12 @@ class Workers:
         cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
         return Spread(base, len(held), self.hands.lying(held, parts) or [
-            Slab(low, high, self.submit("read", tasks.values, np.ascontiguousarray(held[low:high])))
-            for low, high in parts])
+            Slab(low, high, self.uploaded(held[low:high])) for low, high in parts])
+
+    def uploaded(self, values: np.ndarray[Any, Any]) -> Uploaded:
+        """What is sent is a copy: it goes later, when its memory may be another array's."""
+        values = np.array(values)
+        return Uploaded(self.submit("read", tasks.values, values), values)
 
     def placed(self, array: Array) -> Held:
         """An argument of a launch on workers: in slabs, unless it has few elements."""
@@ -192,11 +197,15 @@ class Workers:
             return self.through_file(spread)
         found = np.full(spread.length, spread.fill or 0, DTYPES[spread.base])
         at_a_time = AHEAD * self.engine.workers()       # what is picked takes memory twice
-        for first in range(0, len(spread.slabs), at_a_time):
-            some = spread.slabs[first:first + at_a_time]
-            waiting = [self.pick(spread, slab.low, slab.high) for slab in some]
-            for slab, values in zip(some, self.gather(waiting), strict=True):
-                found[slab.low:slab.high] = values
+        there = [slab for slab in spread.slabs if not slab.is_here]
+        for slab in spread.slabs:
+            if slab.is_here:
+                found[slab.low:slab.high] = slab.of(slab.task)
+        for first in range(0, len(there), at_a_time):
+            some = there[first:first + at_a_time]
+            waiting = [slab.task if slab.whole else self.pick(spread, slab.low, slab.high) for slab in some]
+            for slab, values in zip(some, self.gather(waiting, function="result"), strict=True):
+                found[slab.low:slab.high] = slab.of(values) if slab.whole else values
         return found
 
     def through_file(self, spread: Spread) -> np.ndarray[Any, Any]:
@@ -222,8 +231,12 @@ class Workers:
         found = np.full(len(wanted), spread.fill or 0, DTYPES[spread.base])
         parts = [(slice(*np.searchsorted(wanted, (slab.low, slab.high))), slab) for slab in spread.slabs]
         parts = [(part, slab) for part, slab in parts if part.start < part.stop]
-        waiting = [self.pick(spread, slab.low, slab.high, wanted[part]) for part, slab in parts]
-        for (part, _), values in zip(parts, self.gather(waiting) if waiting else [], strict=True):
+        there = [(part, slab) for part, slab in parts if not slab.is_here]
+        waiting = [self.pick(spread, slab.low, slab.high, wanted[part]) for part, slab in there]
+        for part, slab in parts:
+            if slab.is_here:
+                found[part] = slab.of(slab.task)[wanted[part] - slab.low]
+        for (part, _), values in zip(there, self.gather(waiting) if waiting else [], strict=True):
             found[part] = values
         return found[np.searchsorted(wanted, places)]
 

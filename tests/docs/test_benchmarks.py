@@ -42,9 +42,9 @@ def test_a_cluster_is_counted() -> None:
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
     rows = {line.split()[0]: line.split()[1:] for line in ran.stdout.splitlines()[2:]}
-    assert rows["sum"][:3] == ["13", "1", "0"]          # the code, four slabs read, four summed, four sums fetched
-    assert rows["scan"][:2] == ["25", "3"]
-    assert rows["scatter"][:2] == ["45", "2"]           # sixteen of them bring what each of four has for each of four
+    assert rows["sum"][:3] == ["5", "1", "0"]           # the code, and four slabs summed
+    assert rows["scan"][:2] == ["9", "2"]
+    assert rows["scatter"][:2] == ["33", "2"]           # sixteen of them bring what each of four has for each of four
     assert not any([row[5:] for row in rows.values()]), "all of it goes in parts"
 
 

@@ -21,7 +21,7 @@ from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Engine, Sight
 from nessie.cudagen.cluster.files.arrays import mapped_in, put_in
-from nessie.cudagen.cluster.slabs import InFile, Slab, Spread
+from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, Uploaded
 from nessie.cudagen.cluster.tasks import Given
 
 AHEAD = 4                       # parts for each thread that come to the driver at a time
@@ -41,6 +41,7 @@ class Hands:
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                on: Sight = None) -> Any:
         """A task, as an engine takes it, by workers that see the files that it reads."""
+        given = [one.task if isinstance(one, Uploaded) else one for one in given]
         read = [one for one in given if isinstance(one, InFile)]
         for one in read:
             found = self.seeing(one)

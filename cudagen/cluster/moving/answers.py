@@ -33,7 +33,7 @@ class Asked:
         held, at = self.arrays[array], len(given)
         given.append(self.askers[number])
         if not isinstance(held, Spread):
-            return Answers(array, at, values=held)
+            return Answers(array, at, values=np.array(held))
         given += self.answers[array][number]
         return Answers(array, at, range(at + 1, len(given)))
 

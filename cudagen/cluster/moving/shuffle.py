@@ -58,7 +58,7 @@ def write(workers: Workers, kernel: str, apart: Apart, arrays: Sequence[Held], h
                 for k, (base, before) in enumerate(zip(apart.bases, apart.before, strict=True))]
         task = workers.submit(f"{kernel}_written-{low}", tasks.written, writing, made, len(came[d]), given=given)
         for k, spread in enumerate(results):
-            spread.slabs.append(Slab(low, high, task, f"result{k}"))
+            spread.slabs.append(Slab(low, high, task, f"result{k}", whole=len(results) == 1))
     return dict(zip(apart.results, results, strict=True))
 
 

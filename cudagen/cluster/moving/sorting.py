@@ -46,7 +46,7 @@ def sort(workers: Workers, kernel: str, keys: Spread, base: str, function: str, 
               for d, parts in enumerate(exchange(workers, kernel, parted, names, len(spans)))]
     counts = workers.gather(workers.parts_of(merged, ("count",), f"{kernel}_count"), kernel, f"{kernel}_merged")
     ends = np.cumsum([0, *[int(part["count"][0]) for part in counts]]).tolist()
-    return Spread(base, keys.length, [Slab(low, high, task) for low, high, task in zip(
+    return Spread(base, keys.length, [Slab(low, high, task, whole=True) for low, high, task in zip(
         ends[:-1], ends[1:], merged, strict=True) if low < high])
 
 
@@ -74,5 +74,5 @@ def firsts(workers: Workers, kernel: str, keys: Spread) -> Spread:
     result = Spread("int", keys.length)
     for number, ((low, high), giver) in enumerate(zip(spans, givers, strict=True)):
         task = workers.submit(f"{kernel}_firsts-{low}", tasks.firsts, low, given=[giver, *back[number]])
-        result.slabs.append(Slab(low, high, task))
+        result.slabs.append(Slab(low, high, task, whole=True))
     return result

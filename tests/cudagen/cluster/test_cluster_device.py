@@ -21,12 +21,14 @@ from random_nests import nests
 from random_programs import RandomProgram, programs, sharing_programs
 
 from nessie.base.system.memory import MemoryBudget
+from nessie.base.system.seen_files import look
 from nessie.base.types import no_datatypes
 from nessie.base.values import flatten_value, plain_value
 from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.explaining import explained
 from nessie.cudagen.cluster.slabs import InFile
+from nessie.cudagen.cluster.tasks import Answers, Job, Made, Told
 from nessie.cudagen.host import host
 from nessie.cudagen.host.device import Outgrown
 from nessie.cudagen.host.host import Trials
@@ -127,6 +129,24 @@ def test_bits_are_those_of_the_cpu(name: str) -> None:
     assert cluster.told.here.total() == 0
 
 
+@pytest.mark.parametrize("few", [0, 100])
+def test_what_goes_along_with_tasks_is_a_copy(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks are sent later, when the driver may have another array there: what cannot fail is not waited for."""
+    sent, submit = list[Any](), InProcess.submit
+
+    def submitted(engine: InProcess, name: str, function: Any, *arguments: Any, **more: Any) -> Any:
+        words = arguments[0].words if isinstance(arguments[0], Job) else arguments
+        sent.extend([word.values for word in words if isinstance(word, Told | Made | Answers)
+                     and word.values is not None] + [word for word in words if isinstance(word, np.ndarray)])
+        return submit(engine, name, function, *arguments, **more)
+
+    monkeypatch.setattr(InProcess, "submit", submitted)
+    program = Compiled("function main(m, ks) = {{0.5 * x * k : x in row} : row in m; k in ks};")
+    cluster = Cluster(cpu_code(program.executable("ilp")), InProcess(3), 0, few, WIDTH, quick=True)
+    results(program, cluster, (ROWS, FLOATS[:60]))
+    assert len(sent) > 6 and all([array.flags.owndata for array in sent])
+
+
 def test_tasks_share_the_chunks() -> None:
     """38 chunks are six tasks: three threads, each with two."""
     program = Compiled("function main(xs) = {x + 1.0 : x in xs};")
@@ -135,6 +155,21 @@ def test_tasks_share_the_chunks() -> None:
     assert isinstance(cluster.workers.engine, InProcess)
     names = [name for name in cluster.workers.engine.names if name.startswith("K1_sweep") and "told" not in name]
     assert names == [f"K1_sweep-{38 * k // 6}" for k in range(6)]
+
+
+@pytest.mark.parametrize("text, tasks", [
+    ("{2.0 * x + 1.0 : x in xs}", 1), ("sum({2.0 * x : x in xs})", 1), ("plus_scan({2.0 * x : x in xs})", 2),
+    ("{x in xs | x > 0.0}", 2), ("{2.0 / x : x in xs}", 2)])
+def test_a_slab_is_few_tasks(text: str, tasks: int) -> None:
+    """One in a phase: what cannot fail is not waited for, totals and results come as they are. What fails is told
+    apart from what the next phase reads. Each slab of an argument in memory is one more."""
+    program = Compiled(f"function main(xs) = {text};")
+    given = ([x for x in FLOATS if x != 0.0],)
+    for scratch, more in ((look(__file__), 0), (None, 1)):
+        engine = InProcess(3, scratch=scratch)
+        cluster = Cluster(cpu_code(program.executable("ilp")), engine, 0, 0, WIDTH, quick=True)
+        results(program, cluster, given)
+        assert cluster.told.tasks.total() == 1 + 6 * (tasks + more), cluster.told.tasks
 
 
 @pytest.mark.parametrize("here, sent", [(1 << 20, False), (100, True)])

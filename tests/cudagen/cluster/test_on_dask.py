@@ -158,13 +158,14 @@ def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: p
     return done
 
 
-@pytest.mark.parametrize("moment", ["K1_summary", "K1_sweep", "pick"])
-def test_a_worker_that_is_killed_changes_nothing(moment: str, engine: OnDask, program: nessie.Program,
+@pytest.mark.parametrize("name, moment", [
+    ("positive", "K1_summary"), ("positive", "K1_sweep"), ("scatter", "K1_bucket")])
+def test_a_worker_that_is_killed_changes_nothing(name: str, moment: str, engine: OnDask, program: nessie.Program,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    """While totals are summed, while the sweep runs, and when results are fetched."""
+    """While totals are summed, while the sweep runs, and while elements move to others."""
     pids = list(engine.client.run(os.getpid).values())
     done = at_task(engine, moment, lambda: os.kill(pids[0], signal.SIGKILL), monkeypatch)
-    assert bits(program.positive(XS)) == on_cpu("positive")
+    assert bits(program[name](*CALLS[name])) == on_cpu(name)
     assert len(done) == 1
     engine.client.wait_for_workers(2)
     assert pids[0] not in engine.client.run(os.getpid).values()

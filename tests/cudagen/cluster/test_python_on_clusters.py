@@ -66,7 +66,7 @@ def both(engine: Watched, name: str, *arguments: Any, text: str = TEXT, **option
 
 def test_it_is_told_what_is_waited_for(engine: Watched) -> None:
     nessie.compile(TEXT, target="dask").halves(XS)
-    assert any("K1 sweep 4/4 slabs" in (told or "") for told in engine.told), engine.told
+    assert any("result 4/4 slabs" in (told or "") for told in engine.told), engine.told
 
 
 def test_floats_of_32_bits(engine: Watched) -> None:
