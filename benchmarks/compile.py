@@ -83,8 +83,8 @@ def serve(tree: Path, target: str, rounds: int) -> None:
     from nessie import driver
     from nessie.base.system.deep import run_deep
     from nessie.schedule import schedule
-    from nessie.tool import cli
     from nessie.tool.command_line import parse_command_line
+    from nessie.tool.commands.evaluate import answer
 
     options = parse_command_line(["eval", "--jsonl", "--target", target])
     spent: Counter[str] = Counter()
@@ -101,7 +101,7 @@ def serve(tree: Path, target: str, rounds: int) -> None:
             file.unlink()
         spent.clear()
         started = process_time()
-        cli.answer(options, case)
+        answer(options, case)
         took = process_time() - started
         spent.update({"all": took, "elsewhere": took - sum(spent.values())})
         return dict(spent)

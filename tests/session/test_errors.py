@@ -43,8 +43,8 @@ from nessie.cudagen.cuda.cudasim.compiler import found
 from nessie.library.library import library
 from nessie.syntax.errors.other_languages import NAMES, SIGNS
 from nessie.syntax.lexer import OPERATORS
-from nessie.tool import cli
 from nessie.tool.cli import main
+from nessie.tool.commands import evaluate
 
 ERRORS = GOLDEN_FILES / "errors"
 
@@ -127,12 +127,12 @@ def test_json_lines_are_answered_one_by_one(monkeypatch: pytest.MonkeyPatch,
 def test_a_line_that_cannot_be_ended_is_answered(monkeypatch: pytest.MonkeyPatch,
                                                  capsys: pytest.CaptureFixture[str]) -> None:
     """As while it waits for another program: it is left to itself, and the next line has its turn."""
-    answer, further = cli.answer, threading.Event()
+    answer, further = evaluate.answer, threading.Event()
 
     def stuck(options: argparse.Namespace, text: str) -> dict[str, Any]:
         return {"late": further.wait(120)} if text == "stuck" else answer(options, text)
 
-    monkeypatch.setattr(cli, "answer", stuck)
+    monkeypatch.setattr(evaluate, "answer", stuck)
     monkeypatch.setattr("sys.stdin", ['{"id": 1, "source": "stuck"}', '{"id": 2, "source": "1 + 1;"}'])
     assert main(["eval", "--jsonl", "--time-limit", "3"]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())

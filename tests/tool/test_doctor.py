@@ -11,8 +11,8 @@ import pytest
 from paths import ROOT
 
 import nessie
-from nessie.tool import doctor
 from nessie.tool.cli import main
+from nessie.tool.commands import doctor
 from nessie.tool.commands.doctor import as_text, examine
 
 
