@@ -6,10 +6,26 @@ for their tasks, and how many bytes move because of that.
     K1  v     to all workers           80,000 bytes
     K2  is    to one worker            16,000 bytes
     K3        on the driver
+
+Of small data, whose launches all stay on the driver, it tells how they would lie if they were large: the call is done
+again in chunks of a few items, none of which stays.
 """
 from __future__ import annotations
 
+from nessie.cudagen.cluster.device import HERE
 from nessie.cudagen.cluster.workers import ToldOfCluster
+
+ITEMS = 2                       # of a chunk of small data
+
+
+def in_words(told: ToldOfCluster, as_large: ToldOfCluster | None, why: str = "") -> str:
+    """What was done, and what would be if the data were large; `why` that is not known."""
+    if told.tasks:
+        return explained(told)
+    small = f"These data are small: launches on at most {HERE:,} elements are on the driver, and all of these are."
+    if as_large is None:
+        return f"{small}\nHow large data would lie is not known: {why}.\n"
+    return f"{small}\nIf they were large, in chunks of {ITEMS} elements:\n{explained(as_large)}"
 
 
 def explained(told: ToldOfCluster) -> str:

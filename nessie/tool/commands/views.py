@@ -55,15 +55,20 @@ def view(options: argparse.Namespace) -> int:
 
 def explain_cluster(options: argparse.Namespace) -> int:
     """How the arrays of a call lie on the workers of a cluster. The call is done in this process, in their tasks."""
-    from nessie.cudagen.cluster.engine import InProcess
-    from nessie.cudagen.cluster.explaining import explained
-    from nessie.cudagen.cluster.workers import ToldOfCluster
+    from nessie.cudagen.cluster.explaining import in_words
+    from nessie.running.told_cluster import told_cluster
     if not options.entry or not options.arguments:
-        raise UsageError("of the target dask, a call is explained: -e ENTRY ARG")
+        raise UsageError("of the target dask, a call is explained: -e ENTRY ARG",
+                         hint="nessie explain sums.nesl -e total '[1, 2, 3]' --target dask")
     session = new_session(options)
-    target = session.target
-    target.engine, target.told = InProcess(options.workers or LOCAL_WORKERS), ToldOfCluster()
+    session.target = target = told_cluster(session.target, options.workers or LOCAL_WORKERS)
     define(session, parse(read_source(needed(options, "FILE"))))
+    target.performed = False
     value_of_entry(session, options)
-    write_result(options, explained(target.told))
+    told, large = target.told, None
+    if not told.tasks and not target.performed:
+        session.target = again = target.as_large()
+        value_of_entry(session, options)
+        large = again.told
+    write_result(options, in_words(told, large, "the call has effects, and is not done again"))
     return ended(session, 0)

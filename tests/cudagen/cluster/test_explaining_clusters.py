@@ -1,0 +1,56 @@
+"""`nessie explain --target dask`: how arrays lie for the tasks of a cluster, also where the data are small."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nessie.cudagen.cluster import device
+from nessie.tool.cli import main
+
+TEXT = """
+function smooth(xs) = {0.5 * x + y : x in take(xs, #xs - 1); y in drop(xs, 1)};
+function spmv(m, v) = {sum({a * v[j] : (j, a) in row}) : row in m};
+function scattered(xs, is) = xs <- {(i, x * 2.0) : i in is; x in xs};
+function told(xs) = let ok = print_line("one") in sum(xs);
+"""
+SMALL = "These data are small: launches on at most 1,048,576 elements are on the driver, and all of these are.\n"
+LARGE = "If they were large, in chunks of 2 elements:\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    (tmp_path / "program.nesl").write_text(TEXT)
+    return str(tmp_path / "program.nesl")
+
+
+@pytest.mark.parametrize("call, lies", [
+    (["smooth", "[1.0, 2.0, 3.0, 4.0, 5.0]"], ["in parts that overlap"]),
+    (["spmv", "[[(0, 1.0), (2, 2.0)], [] (int, float), [(1, 3.0)]]", "[1.0, 2.0, 3.0]"], ["in parts"]),
+    (["scattered", "[1.0, 2.0, 3.0, 4.0]", "[2, 0, 3, 1]"], ["in parts", "to who has the places"])])
+def test_small_data_lie_as_large_data_would(call: list[str], lies: list[str], path: str,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", path, "-e", *call, "--target", "dask"]) == 0
+    found = capsys.readouterr().out
+    assert found.startswith(SMALL + LARGE)
+    assert all(f"  {how}" in found for how in lies)
+    assert not found.splitlines()[-1].startswith("0 tasks")
+
+
+def test_large_data_are_told_as_they_lie(path: str, capsys: pytest.CaptureFixture[str],
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "HERE", 4)
+    assert main(["explain", path, "-e", "smooth", "[1.0, 2.0, 3.0, 4.0, 5.0]", "--target", "dask"]) == 0
+    assert "small" not in capsys.readouterr().out
+
+
+def test_effects_are_not_had_again(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", path, "-e", "told", "[1.0, 2.0]", "--target", "dask"]) == 0
+    assert capsys.readouterr().out == (
+        f"one\n{SMALL}How large data would lie is not known: the call has effects, and is not done again.\n")
+
+
+def test_a_call_is_needed(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", path, "--target", "dask"]) == 2
+    assert capsys.readouterr().err == ("error: of the target dask, a call is explained: -e ENTRY ARG\n"
+                                       "hint: nessie explain sums.nesl -e total '[1, 2, 3]' --target dask\n")
