@@ -2,7 +2,7 @@
 
     engine      what a cluster is: submit, gather, workers, sees, close
     on_dask     Dask as an engine
-    own_workers a scheduler of Dask's and workers that are started here
+    processes/  the workers' processes: those that are started here, and whether they are fit
     slabs       arrays that lie in parts on workers
     ranges      ranges of ints, with what operators make of them
     reach       which elements a phase's chunks read and write, found by running its code on ranges

@@ -1,20 +1,18 @@
 """Dask's scheduler and workers as an engine (cudagen.cluster.engine).
 
     connected    to a scheduler that runs, at tcp://HOST:PORT, or by somebody's own client
-    started      workers on this machine (cudagen.cluster.own_workers)
+    started      workers on this machine (cudagen.cluster.processes.own_workers)
 
 Who asks for the same shares an engine, which ends when all of them have closed it.
 
-Futures are all that is used of Dask. A task's name begins with its kernel's, which Dask's dashboard shows. Workers must
-have this Nessie and a processor with all that this one has, since they run the same machine code: else they are
-refused, when the driver connects, each with what it lacks.
+Futures are all that is used of Dask. A task's name begins with its kernel's, which Dask's dashboard shows. Workers that
+are not fit (cudagen.cluster.processes.fitness) are refused, when the driver connects and when they join.
 """
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
@@ -24,25 +22,22 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
-
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
 from nessie.base.system.forking import across_forks
 from nessie.base.system.mapped_files import NewFile
-from nessie.base.system.own_files import digest, digests
+from nessie.base.system.own_files import digests
 from nessie.base.system.seen_files import Seen, is_there, look
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Deserted, Died, Interrupted, Sight, Wait, quiet
-from nessie.cudagen.cluster.own_workers import OwnWorkers
-from nessie.cudagen.cpu.machine_code import features
+from nessie.cudagen.cluster.processes.fitness import asked, described_here, refuse, version
+from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 LOOK = 0.2                      # seconds between two looks at what has been done
 STILL = 1.0                     # seconds without a task that ends, until one asks whether there are workers
 ALONE = 60.0                    # seconds without a worker
 SAYING = ("distributed.batched", "distributed.client", "distributed.core")      # what a run tells, they tell, too
-LACKS, FILES_NAMED = 6, 3       # features and files that are named
 
 
 class OnDask:
@@ -269,63 +264,3 @@ def of_distributed(name: str) -> Any:
 
 def address(client: Any) -> str:
     return str(client.scheduler_info()["address"])
-
-
-# Workers ----------------------------------------------------------------------------------------
-
-
-def version() -> str:
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as of
-    try:
-        return of("nessie-nesl")
-    except PackageNotFoundError:
-        return ""
-
-
-def described_here(driver: str) -> dict[str, Any]:
-    """What a worker has; a driver of this version asks."""
-    return {"nessie": version(), "python": platform.python_version(), "numpy": np.__version__,
-            "system": f"{platform.system()} {platform.machine()}", "features": features(), "code": digest()}
-
-
-def asked(client: Any) -> dict[str, dict[str, Any]]:
-    """What each worker has. NessieError if they, or the scheduler, which reads tasks too, cannot import this Nessie."""
-    found: dict[str, dict[str, Any]] = {}
-    for what, ask in (("scheduler", client.run_on_scheduler), ("workers", client.run)):
-        try:
-            found = ask(described_here, version())
-        except (ImportError, AttributeError) as error:
-            raise NessieError(f"no Nessie, or another one, where the {what} of the cluster runs: {error}",
-                              hint="install the same Nessie there, and start it again") from None
-    return found
-
-
-def refuse(described: Mapping[str, Mapping[str, Any]], files_of: Callable[[str], Mapping[str, str]]) -> None:
-    """NessieError if a worker has other versions, other code, or a processor that lacks something."""
-    here = described_here(version())
-    for worker, there in described.items():
-        for what, said in (("nessie", "Nessie"), ("python", "Python"), ("numpy", "NumPy"), ("system", "system")):
-            mine, other = [".".join(d[what].split(".")[:2]) for d in (here, there)]
-            if mine != other:
-                raise NessieError(f"the worker at {worker} has another {said}: {there[what]}, and this is {here[what]}",
-                                  hint="a cluster's workers and its driver need the same versions")
-        if there["code"] != here["code"]:
-            raise NessieError(f"the worker at {worker} runs other code of the same version of Nessie: "
-                              f"{shortened(differing(files_of(worker)), FILES_NAMED)}",
-                              hint="install the same Nessie there, and start the worker again, which keeps what it "
-                                   "has loaded")
-        if lacking := sorted(here["features"] - there["features"]):
-            raise NessieError(f"the processor of the worker at {worker} lacks what code for this one uses: "
-                              f"{shortened(lacking, LACKS)}",
-                              hint="call Nessie on a machine with the least processor of the cluster")
-
-
-def differing(files: Mapping[str, str]) -> list[str]:
-    """The files of Nessie that are not the same here."""
-    here = digests()
-    return sorted(name for name in {*here, *files} if here.get(name) != files.get(name))
-
-
-def shortened(names: Sequence[str], most: int) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

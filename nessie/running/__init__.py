@@ -7,6 +7,7 @@
     text_streams    the numbered streams of running programs
     processes       other programs that a running program starts
     counting        runs programs on cudasim, and counts what their kernels do to memory
+    told_cluster    runs programs as a cluster would, and tells what it would do
     ready           a compiled program on one device, to be run many times
     stopwatch       times kernels, for calibrate and explain
 """

@@ -129,7 +129,7 @@ NO_EXAMPLES = {
     "nessie/base/system/seen_files.py": "is told where there are workers (tests/files/test_tables_by_workers.py)",
     "nessie/files/written_by_workers.py": "is told where there are workers (tests/files/test_results_by_workers.py)",
     "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
-    "cudagen/cluster/own_workers.py": WORKERS,
+    "cudagen/cluster/processes/own_workers.py": WORKERS, "cudagen/cluster/processes/fitness.py": WORKERS,
     "cudagen/cluster/tasks.py": WORKERS, "cudagen/cluster/files/hands.py": WORKERS,
     "nessie/serve/live.py": "the live page says it (tests/serve)",
     "cannot serve at port \0: \0": "depends on what else this computer serves",

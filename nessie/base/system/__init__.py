@@ -14,5 +14,6 @@
     extras          the extras of setup.cfg, and how they are installed
     own_files       the files of Nessie's own code, and whether two installations have the same
     disk_cache      the user's cache folder: entries by key, checked by checksum
+    own_files       Nessie's own files, and digests of them
     file_names      completes typed names of files
 """

@@ -25,10 +25,12 @@ from nessie.base.system.own_files import digests
 from nessie.base.system.seen_files import is_there
 from nessie.base.types import FLOAT, Seq, no_datatypes
 from nessie.base.values import Flat, Nested
-from nessie.cudagen.cluster import device, on_dask, own_workers, tasks
+from nessie.cudagen.cluster import device, on_dask, tasks
 from nessie.cudagen.cluster.engine import InProcess, Interrupted
 from nessie.cudagen.cluster.files.hands import Hands
-from nessie.cudagen.cluster.on_dask import OnDask, asked, connected, described_here, refuse, started, version
+from nessie.cudagen.cluster.on_dask import OnDask, connected, started
+from nessie.cudagen.cluster.processes import own_workers
+from nessie.cudagen.cluster.processes.fitness import asked, described_here, refuse, version
 from nessie.cudagen.cluster.slabs import InFile
 from nessie.cudagen.cluster.tasks import Given
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers

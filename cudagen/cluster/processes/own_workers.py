@@ -20,7 +20,7 @@ from typing import Any
 from nessie.base.source import NessieError
 
 BEGIN = ("import json, sys; sys.path[:], workers = json.loads(sys.stdin.readline()); "
-         "from nessie.cudagen.cluster.own_workers import serve; serve(workers)")
+         "from nessie.cudagen.cluster.processes.own_workers import serve; serve(workers)")
 GRACE = 15.0                    # seconds until it must have ended
 STAYS = {"distributed.deploy.lost-worker-timeout": "1000 days"}     # one that dies twice in this time would stay away
 
