@@ -12,7 +12,6 @@
     own_files       Nessie's own files: are two installations of the same code?
     seen_files      files that several processes look at: do they see the same?
     extras          the extras of setup.cfg, and how they are installed
-    own_files       the files of Nessie's own code, and whether two installations have the same
     disk_cache      the user's cache folder: entries by key, checked by checksum
     own_files       Nessie's own files, and digests of them
     file_names      completes typed names of files
