@@ -12,9 +12,9 @@
     held            arguments in variables of a session, for views and for tuning
     tuning          versions, tune: what a run of a function chooses from, and where each version should run
     thresholds      what tune has found
-    partitions      functions on parts of files, one by one or by the workers of a cluster
     magics          %nesl and %%nesl in notebooks
     errors          the errors that Python gets
 
     values/         converts Python's values to NESL's, and back
+    partitions/     functions on parts of files, one by one or by the workers of a cluster
 """

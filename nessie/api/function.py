@@ -63,17 +63,25 @@ class Function:
         with as_nessie_errors():
             return self._program._call(self.__name__, arguments, named, target, self._asked)
 
-    def map_partitions(self, files: Any, *, column: str | None = None, cluster: Any = None, workers: int | None = None,
-                       out: Any = None) -> Any:
+    def map_partitions(self, files: Any, *arguments: Any, column: str | Sequence[str] | None = None,
+                       cluster: Any = None, workers: int | None = None, out: Any = None, **named: Any) -> Any:
         """The results of the function on parts of files that are independent of each other, as an iterator: row groups
-        of Parquet files, as tuples of their columns, or of one `column`; some MB of rows of .npy files; .npz files of
-        offsets and content. `files`: a path, a folder, a pattern such as "rows/*.parquet", or several. Parts come one
-        after another, in bounded memory, or on a `cluster`, or by `workers` on this machine. `out`: a new folder, for
-        a Parquet file of each part; then the result is a list of these."""
+        of Parquet files, as tuples of their columns, or of one `column`, or several; some MB of rows of .npy, .jsonl,
+        .csv, .tsv and .txt files; .npz files of offsets and content. `files`: a path, a folder, a pattern such as
+        "rows/*.parquet", or several, for the first parameter; or a dict of these by names of parameters, whose files
+        have as many rows. `arguments`, `named`: what each call gets for the other parameters. Parts come one after
+        another, in bounded memory, or on a `cluster`, or by `workers` on this machine. `out`: a new folder, for a
+        Parquet file of each part, or a file .npy, .jsonl, .csv, .tsv; then the result is a list of these."""
         with as_nessie_errors():
             with STEADY:
-                from nessie.api.partitions import map_partitions
-            return map_partitions(self._program, self.__name__, files, column, cluster, workers, out)
+                from nessie.api.partitions.map_partitions import Asked, map_partitions
+                from nessie.running.targets import Where
+            if cluster is not None and workers is not None:
+                raise NessieError("workers are started on this machine, and cluster names those that there are")
+            columns = [column] if isinstance(column, str) else column
+            where = None if cluster is None and workers is None else Where(cluster, workers)
+            asked = Asked(self._program, self.__name__, self._asked, columns, where)
+            return map_partitions(asked, files, arguments, named, out)
 
     def at(self, type: str) -> Function:
         """The function for arguments of this type, which may tell their lengths: "([float; n], [float; n])" are two of

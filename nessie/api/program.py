@@ -24,6 +24,7 @@ from nessie.api.values.results import Results
 from nessie.api.values.taking import Taken, taken
 from nessie.api.views import Picture, pictures
 from nessie.arguments.types import Parameters
+from nessie.arguments.with_lengths import Due
 from nessie.arguments.with_lengths import due as due_for
 from nessie.base.names import shown_name
 from nessie.base.source import NessieError, Source
@@ -39,6 +40,7 @@ from nessie.running.results import restore
 from nessie.running.target_names import target_of_code
 from nessie.running.targets import Limits, Target
 from nessie.running.world import World
+from nessie.schedule.wishes.wishes import Met
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax
 from nessie.syntax.parse import parse, read_source
@@ -53,17 +55,18 @@ class Program:
     is f even if Program has another attribute of that name. `program.point(1.0, 2.0)` makes a datatype's value, a named
     tuple. `program.v` is the value of a top-level variable. Several threads may call at once."""
 
-    def __init__(self, source: Source | None = None, options: Options | None = None) -> None:
+    def __init__(self, source: Source | None = None, options: Options | None = None, job: Job | None = None) -> None:
+        """`job`: how it is compiled; None: as the options say."""
         self._options = options or Options()
         world = World(lambda text: sys.stdout.write(text), seed=self._options.seed)
         limits = Limits(self._options.bytes, self._options.depth, self._options.seconds, PYTHON)
-        activity = Activity()
+        activity = Activity() if job is None else job.activity
         target = Target(self._options.target, self._options.threads, limits, world, activity=activity,
                         where=self._options.where, tuning=self._options.tuned(source.name if source else ""))
-        job = Job(target=target_of_code(self._options.target), asked_target=self._options.target, strict=False,
-                  widths=self._options.widths,
-                  wishes=self._options.wishes, unchecked=self._options.unchecked,
-                  versions=bool(self._options.tuning), checks=CHECKS, activity=activity)
+        job = job or Job(
+            target=target_of_code(self._options.target), asked_target=self._options.target, strict=False,
+            widths=self._options.widths, wishes=self._options.wishes, unchecked=self._options.unchecked,
+            versions=bool(self._options.tuning), checks=CHECKS, activity=activity)
         self._session = Session(target, job, listener=lambda text: sys.stderr.write(text))
         self._calls = Calls(self._session, self._options.threads, limits, self._options.where)
         self._datatypes = Datatypes(self._session)
@@ -101,10 +104,10 @@ class Program:
         self._take(lambda: parse(source).forms)
         self._texts.append((source.name, source.text))
 
-    def _effect_of(self, function: str, given: Sequence[Any]) -> str:
-        """What a call does besides computing; '': nothing."""
-        found = self._taken(function, given)
-        return run_deep(lambda: self._calls.effect(function, found))
+    def _plain_job(self) -> Job:
+        """How a worker of a cluster compiles it."""
+        return replace(self._session.job, target="cpu", asked_target="", met=Met(), checks=Checking(),
+                       activity=Activity())
 
     def _take(self, forms: Callable[[], Sequence[syntax.TopLevel]]) -> None:
         session = self._session
@@ -237,13 +240,19 @@ class Program:
         room = MemoryBudget(limits.memory, limits.hints.memory)
         if asked is None and self._session.declared(function) is None:
             return taken(self._datatypes, given, by_name, parameters, room)
-        due = due_for(self._session, function, entry.arity if by_name else len(given), asked, parameters.takes)
-        if by_name:
-            names = [name for name, _ in entry.defaults]
-            due = due.of([*range(len(given)), *[entry.arity - len(names) + names.index(name) for name in by_name]])
+        due = self._due(function, entry, len(given), list(by_name), asked, parameters)
         types = vectors(self._datatypes, due, [*given, *by_name.values()])
         parameters = replace(parameters, types=types, fitting=set())
         return in_form(taken(self._datatypes, given, by_name, parameters, room), due, told or Told(), room)
+
+    def _due(self, function: str, entry: Entry, given: int, by_name: Sequence[str], asked: syntax.TypeExp | None,
+             parameters: Parameters) -> Due:
+        """What is due for so many arguments, and for those given by name."""
+        due = due_for(self._session, function, entry.arity if by_name else given, asked, parameters.takes)
+        if not by_name:
+            return due
+        names = [name for name, _ in entry.defaults]
+        return due.of([*range(given), *[entry.arity - len(names) + names.index(name) for name in by_name]])
 
     def _parameters_of(self, function: str, entry: Entry, given: int, by_name: list[str]) -> Parameters:
         """The parameters of so many arguments, and of those given by name."""

@@ -15,4 +15,6 @@
     written_by_workers  what they write, each a part
     text            .txt
     object_text     the text that write_object writes, in CMU NESL's format
+
+    partitions/     files by parts, of rows that do not need each other
 """

@@ -24,6 +24,7 @@ from nessie.files.parts import Misfit
 from nessie.files.read_by_workers import Group, read_by_workers
 from nessie.files.reading import Reading
 
+COLUMNS = "its columns are "
 CODE = 4                        # bytes of a character in an array
 LARGE = 1 << 24                 # bytes of a table that workers read, if there are some
 
@@ -61,7 +62,8 @@ def parquet_files(path: str) -> list[str]:
         return [path]
     found = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".parquet")]
     if not found:
-        raise NessieError(f"{path}: a folder without files of Parquet")
+        raise NessieError(f"{path}: a folder without files of Parquet",
+                          hint="--stream reads folders of others, too, some rows after the others")
     return found
 
 
@@ -93,7 +95,7 @@ def column_of(path: str, group: int) -> Column:
 def is_of_numbers(kind: Any) -> bool:
     """Are all elements numbers or bools, in lists and structs or not?"""
     import pyarrow as pa
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_list(kind):
         return is_of_numbers(kind.value_type)
     if pa.types.is_struct(kind):
         return all([is_of_numbers(kind.field(at).type) for at in range(kind.num_fields)])
@@ -126,7 +128,13 @@ def table(file: Reading, found: Any) -> Arrays:
     found.validate(full=True)           # a damaged file may claim offsets that lead anywhere
     if not found.column_names:
         raise NessieError(f"{file.path}: the table has no columns")
-    parts = [column(file, name, whole(held)) for name, held in zip(found.column_names, found.columns, strict=True)]
+    columns = [whole(held) for held in found.columns]
+    for column_name, held in zip(found.column_names, columns, strict=True):
+        for name, count, row in missing(column_name, held):
+            raise NessieError(f"{file.path}: the column {name} has {count:,} missing value{'s' * (count > 1)}, "
+                              f"{'the first ' * (count > 1)}in row {file.first_row + row}",
+                              hint="drop such rows, or fill them, before the file is written; the first row is 0")
+    parts = [column(file, name, held) for name, held in zip(found.column_names, columns, strict=True)]
     held = Seq(nest_right([type_ for _, type_ in parts], Pair))
     return Arrays(held, Flat(found.num_rows, nest_right([values for values, _ in parts], pair)), file,
                   partial(wrong, file.path, found.column_names))
@@ -137,7 +145,7 @@ def pair(first: Any, rest: Any) -> Any:
 
 
 def wrong(path: str, names: list[str], misfit: Misfit) -> NessieError:
-    return NessieError(f"{path}: the table {misfit}", hint=f"its columns are {', '.join(names)}")
+    return NessieError(f"{path}: the table {misfit}", hint=f"{COLUMNS}{', '.join(names)}")
 
 
 def whole(chunked: Any) -> Any:
@@ -146,14 +154,30 @@ def whole(chunked: Any) -> Any:
     return found.chunk(0) if hasattr(found, "num_chunks") and found.num_chunks else found
 
 
+def missing(name: str, array: Any) -> Iterator[tuple[str, int, int]]:
+    """The columns in a column that lack values, however deep: the name, how many, the first row that lacks one."""
+    import pyarrow as pa
+    from pyarrow import compute
+    if array.null_count:
+        yield name, array.null_count, compute.index(array.is_null(), True).as_py()
+    elif is_list(array.type):
+        ends = np.cumsum(compute.list_value_length(array).to_numpy(zero_copy_only=False))
+        for inner, count, place in missing(name, array.flatten()):
+            yield inner, count, int(np.searchsorted(ends, place, "right"))
+    elif pa.types.is_struct(array.type):
+        for field, part in zip(array.type, array.flatten(), strict=True):
+            yield from missing(f"{name}.{field.name}", part)
+
+
+def is_list(kind: Any) -> bool:
+    import pyarrow as pa
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 def column(file: Reading, name: str, array: Any) -> tuple[Column, Type]:
     """The column of an array of Arrow's, and the type of its elements."""
     import pyarrow as pa
     kind = array.type
-    if array.null_count:
-        missing = f"{array.null_count:,} missing value{'s' * (array.null_count > 1)}"
-        raise NessieError(f"{file.path}: the column {name} has {missing}",
-                          hint="drop their rows, or fill them, before the file is written")
     if pa.types.is_dictionary(kind):
         return column(file, name, array.dictionary_decode())
     if pa.types.is_boolean(kind):
@@ -168,7 +192,7 @@ def column(file: Reading, name: str, array: Any) -> tuple[Column, Type]:
         file.take((CODE + 1) * array.nbytes)
         texts = array.to_pylist()
         return Nested(offsets_of([len(text) for text in texts]), code_points("".join(texts))), STRING
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_list(kind):
         from pyarrow import compute
         lengths = compute.list_value_length(array).to_numpy(zero_copy_only=False)
         content, element = column(file, name, array.flatten())

@@ -44,10 +44,11 @@ if TYPE_CHECKING:
     from nessie.files.parts import File
     from nessie.files.read_by_workers import Hands
 
-WRITTEN = (".json", ".csv", ".tsv", ".npy", ".npz", ".arrow", ".parquet")
+WRITTEN = (".json", ".jsonl", ".csv", ".tsv", ".npy", ".npz", ".arrow", ".parquet")
 BY_WORKERS = (".npy", ".parquet")       # what a cluster's workers write
 TEXTS = (".json", ".jsonl", ".txt", ".csv", ".tsv", ".mtx")             # gzip may pack them
-HELD = {".npy": "scalars in rows", ".npz": "rows of scalars", ".arrow": "a sequence", ".parquet": "a sequence",
+HELD = {".npy": "scalars in rows", ".npz": "rows of scalars",
+        **dict.fromkeys((".jsonl", ".arrow", ".parquet"), "a sequence"),
         **dict.fromkeys((".csv", ".tsv"), "a sequence of tuples of scalars and strings")}
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 TABLES = (*SEPARATORS, ".arrow", ".parquet")
@@ -89,7 +90,7 @@ def open_file(path: str, room: MemoryBudget | None = None, hands: Callable[[], H
     """Open the file. The parameters and the other arguments determine its type later (nessie.arguments.types).
     If `room` is given, reading the file and making its value take no more bytes than that. `hands`: workers who may
     read it."""
-    ending = ending_of(path)
+    ending = ".parquet" if os.path.isdir(path) else ending_of(path)
     if ending not in READERS:
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
                           hint=f"the names of files end in {', '.join(READERS)}, and those of text may end in "
@@ -113,7 +114,9 @@ def refusals(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NessieError(f"{path}: cannot be read: {error.strerror or error}") from None
+        pattern = isinstance(error, FileNotFoundError) and any(sign in path for sign in "*?[")
+        raise NessieError(f"{path}: cannot be read: {error.strerror or error}",
+                          hint="--stream reads all files of a pattern, some rows after the others" * pattern) from None
     except MemoryError:
         raise NessieError(f"{path}: out of memory while reading it") from None
     except RecursionError:
@@ -168,8 +171,7 @@ def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_data
     """Write a flat value in the format of the file's ending; for the path `-`, pass its JSON to `say`. An existing file
     is replaced only by a complete one. `hands`: workers who write tables, as folders, and large arrays."""
     check_writable(path, hands is not None)
-    if holds_function(expand(type_, content)):
-        raise NessieError(f"{path}: a function cannot be written")
+    refuse_misfit(path, type_, content, style=style)
     if path == "-":
         from nessie.files.json_format import encode_json
         say(encode_json(value, type_, content).decode().rstrip("\n") + "\n")
@@ -202,31 +204,56 @@ def written_by_workers(hands: Callable[[], Hands], path: str, value: Any, type_:
         hands(), path, value)
 
 
-def encoded(path: str, value: Any, type_: Type, content: ContentOf, style: TableStyle) -> bytes:
-    """The bytes of the file. A format's module is imported when it is written."""
+def refuse_misfit(path: str, type_: Type, content: ContentOf, called: str = "", style: TableStyle = USUAL) -> None:
+    """Raise NessieError if no value of the type can be written to a file of this name. Messages call it `called`, if it
+    has another name."""
     from nessie.files.fit import is_array
+    from nessie.files.table import columns_of
+    called, ending, whole = called or path, written_as(path), expand(type_, content)
+    if holds_function(whole):
+        raise NessieError(f"{called}: a function cannot be written")
+    columns = 0
+    match ending:
+        case ".npy":
+            fits = is_array(type_)
+        case ".npz":
+            fits = is_array(type_) and is_array(type_.element) and not is_array(type_.element.element)
+        case ".csv" | ".tsv":
+            columns = len(columns_of(whole))
+            fits = columns > 0
+        case ".jsonl" | ".arrow" | ".parquet":
+            fits = isinstance(whole, Seq)
+            columns = len(components(whole.element)) if isinstance(whole, Seq) and ending != ".jsonl" else 0
+        case _:
+            fits = True
+    if not fits:
+        raise NessieError(f"{called}: {ending} holds {HELD[ending]}, not {show_type(type_)}",
+                          hint="a .json file holds any value")
+    if columns:
+        style.names(called, columns)
+
+
+def encoded(path: str, value: Any, type_: Type, content: ContentOf, style: TableStyle) -> bytes:
+    """The bytes of the file, which can hold values of the type. A format's module is imported when it is written."""
     ending, whole = written_as(path), expand(type_, content)
     match ending:
-        case ".json":
-            from nessie.files.json_format import encode_json
-            return encode_json(value, type_, content)
-        case ".npy" if is_array(type_):
+        case ".npy":
             from nessie.files.numpy_format import encode_npy
             return encode_npy(path, value, type_)
-        case ".npz" if is_array(type_) and is_array(type_.element) and not is_array(type_.element.element):
+        case ".npz":
             from nessie.files.numpy_format import encode_npz
             return encode_npz(value, type_)
         case ".csv" | ".tsv":
             from nessie.files.table import columns_of, encode_table
-            if kinds := columns_of(whole):
-                return encode_table(path, value, whole, SEPARATORS[ending], style.names(path, len(kinds)),
-                                    style.quoting)
-        case ".arrow" | ".parquet" if isinstance(whole, Seq):
+            names = style.names(path, len(columns_of(whole)))
+            return encode_table(path, value, whole, SEPARATORS[ending], names, style.quoting)
+        case ".arrow" | ".parquet":
             from nessie.files.arrow_format import encode_arrow, encode_parquet
+            assert isinstance(whole, Seq)
             names = style.names(path, len(components(whole.element)))
             return (encode_arrow if ending == ".arrow" else encode_parquet)(path, value, whole, names)
-    raise NessieError(f"{path}: {ending} holds {HELD[ending]}, not {show_type(type_)}",
-                      hint="a .json file holds any value")
+    from nessie.files.json_format import encode_json, encode_jsonl
+    return (encode_jsonl if ending == ".jsonl" else encode_json)(value, type_, content)
 
 
 def packed(data: bytes) -> bytes:

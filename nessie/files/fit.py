@@ -105,11 +105,11 @@ def offsets_of(lengths: Any) -> np.ndarray[Any, Any]:
 
 
 def complain(path: str, text: str, line: int, reason: str, part: tuple[int, int] | None = None,
-             column: str = "", hint: str = "") -> NessieError:
+             column: str = "", hint: str = "", first_line: int = 1) -> NessieError:
     """The error for a mistake in this line (counted from 1) of a file; in this part of the text, if one is given.
-    `column` names a table's column."""
-    place = f"line {line}, column {column}" if column else f"line {line}"
-    span = Span(Source(path, text), *(part or line_part(text, line)))
+    `column` names a table's column; `first_line`: the number of the text's first line."""
+    place = f"line {line + first_line - 1}{f', column {column}' if column else ''}"
+    span = Span(Source(path, text, first_line=first_line), *(part or line_part(text, line)))
     return NessieError(f"{path}, {place}: {reason}", (span, ""), hint=hint)
 
 

@@ -95,7 +95,7 @@ def read_jsonl(file: Reading) -> File:
 
 def not_json(file: Reading, data: Any, line: int, error: json.JSONDecodeError) -> NessieError:
     reason = f"not JSON: {why(error.msg)} (column {error.colno})"
-    return complain(file.path, file.decoded(data), line, reason)
+    return complain(file.path, file.decoded(data), line, reason, first_line=file.first_line)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class Json:
     def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
         place, reason = next(misfits(self.value, type_, content, (), {}), ((), f"the file {misfit}"))
         text = self.file.decoded(self.data)
-        return complain(self.file.path, text, self.line(text, place), where(place) + reason)
+        return complain(self.file.path, text, self.line(text, place), where(place) + reason,
+                        first_line=self.file.first_line)
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,18 @@ def scalar_column(values: list[Any], name: str) -> Column:
 
 def encode_json(value: Any, type_: Type, content: ContentOf) -> bytes:
     """A flat value as JSON text."""
-    tree = to_json(plain_value(value, expand(type_, content)), type_, content)
+    return text_of_json(to_json(plain_value(value, expand(type_, content)), type_, content))
+
+
+def encode_jsonl(value: Any, type_: Type, content: ContentOf) -> bytes:
+    """A flat sequence as lines of JSON, one for each element."""
+    whole = expand(type_, content)
+    assert isinstance(whole, Seq)
+    element = type_.element if isinstance(type_, Seq) else whole.element
+    return b"".join([text_of_json(to_json(one, element, content)) for one in plain_value(value, whole)])
+
+
+def text_of_json(tree: Any) -> bytes:
     text = json.dumps(tree, ensure_ascii=False) + "\n"
     try:
         return text.encode()

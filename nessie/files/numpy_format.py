@@ -34,12 +34,21 @@ Array = np.ndarray[Any, Any]
 
 
 def read_npy(file: Reading) -> Arrays:
+    return array_rows(file, array_in(file))
+
+
+def array_in(file: Reading) -> Array:
+    """The array of an .npy file."""
     path = file.path
     with loading(path, "a NumPy array of numbers, booleans or characters"), open(path, "rb") as stream:
         if zipfile.is_zipfile(stream):
             raise NessieError(f"{path}: an archive of arrays; name it .npz")
         stream.seek(0)
-        array = load(file, stream, os.fstat(stream.fileno()).st_size)
+        return load(file, stream, os.fstat(stream.fileno()).st_size)
+
+
+def array_rows(file: Reading, array: Array) -> Arrays:
+    """The array as a file of its rows."""
     shape = array.shape
     column: Column
     column, kind = scalars(file, "the array", array)

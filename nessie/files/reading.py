@@ -31,6 +31,8 @@ ASTRAL, BEYOND_LATIN = re.compile(rb"[\xf0-\xff]"), re.compile(rb"[\xc4-\xff]") 
 
 class Reading:
     """A file being read; messages call it `path`. `hands`: workers who may read it, if they are asked for."""
+    first_line = 1                      # the number of its first line, if it is a part of a file
+    first_row = 0                       # of its first row
 
     def __init__(self, path: str, room: MemoryBudget, hands: Callable[[], Hands] | None = None) -> None:
         self.path = "standard input" if path == STANDARD else path

@@ -55,13 +55,15 @@ FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])") 
 
 @dataclass(frozen=True)
 class Table:
-    """A parsed table. `separator` stands between its columns; `lines`: the line of the text where each row ends."""
+    """A parsed table. `separator` stands between its columns; `lines`: the line of the text where each row ends;
+    `first_line`: the number of the text's first line."""
     path: str
     text: str
     separator: str
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
+    first_line: int = 1
 
     @property
     def columns(self) -> list[list[str]]:
@@ -118,7 +120,7 @@ class Table:
             start += sum(len(cell) + 1 for cell in cells[:column])
             end = start + len(cells[column])
         return complain(self.path, self.text, line, reason, (start, end), self.header[column],
-                        separator_hint(self.header, self.separator))
+                        separator_hint(self.header, self.separator), self.first_line)
 
 
 def separator_hint(header: list[str], separator: str) -> str:
@@ -140,7 +142,7 @@ def read_tsv(file: Reading) -> File:
 def read_separated(file: Reading, separator: str) -> File:
     text = file.text()
     file.take(cost(text, separator))
-    return read_table(file.path, text, separator)
+    return read_table(file.path, text, separator, file.first_line)
 
 
 def cost(text: str, separator: str) -> int:
@@ -192,7 +194,7 @@ class Cells:
         return []
 
 
-def read_table(path: str, text: str, separator: str) -> Table:
+def read_table(path: str, text: str, separator: str, first_line: int = 1) -> Table:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows, lines = list[list[str]](), list[int]()
     longest = csv.field_size_limit(len(text) + 1)
@@ -202,18 +204,18 @@ def read_table(path: str, text: str, separator: str) -> Table:
                 rows.append(row or [""])
                 lines.append(reader.line_num)
     except csv.Error as error:
-        raise complain(path, text, reader.line_num, str(error)) from None
+        raise complain(path, text, reader.line_num, str(error), first_line=first_line) from None
     finally:
         csv.field_size_limit(longest)
     if not rows:
         raise complain(path, text, 1, "a header with the names of the columns is due")
-    table = Table(path, text, separator, rows[0], rows[1:], lines[1:])
+    table = Table(path, text, separator, rows[0], rows[1:], lines[1:], first_line)
     if all(number(cell, FLOAT) is not None for cell in table.header):
         raise complain(path, text, 1, "a header with the names of the columns is due, these are numbers")
     for row, line in zip(table.rows, table.lines, strict=True):
         if len(row) != len(table.header):
             raise complain(path, text, line, f"{len(table.header)} cells are due, not {len(row)}",
-                           hint=separator_hint(table.header, separator))
+                           hint=separator_hint(table.header, separator), first_line=first_line)
     return table
 
 
@@ -281,16 +283,16 @@ def columns_of(type_: Type) -> list[Type]:
 
 
 def encode_table(path: str, value: Any, type_: Type, separator: str, names: Sequence[str],
-                 quoting: bool = False) -> bytes:
+                 quoting: bool = False, begins: bool = True) -> bytes:
     """The bytes of a .csv or .tsv file with the table, whose columns have these names. `quoting`: quote texts, and mark
-    those that begin like formulas as texts."""
+    those that begin like formulas as texts; `begins`: the names come first."""
     assert isinstance(type_, Seq)
     kinds = leaves_of(type_.element, no_datatypes)
     columns = [cell_texts(plain_value(Flat(value.length, column), Seq(kind)), kind, quoting)
                for column, kind in zip(unnest(value.column, type_.element), kinds, strict=True)]
     header = [f"{TEXT if quoting and kind in (STRING, CHAR) else ''}{name}"
               for name, kind in zip(names, kinds, strict=True)]
-    rows = [header, *zip(*columns, strict=True)]
+    rows = [*[header] * begins, *zip(*columns, strict=True)]
     text = csv_text(rows, separator, csv.QUOTE_NONNUMERIC if quoting else csv.QUOTE_MINIMAL)
     if "\r" in text:                        # the writer does not quote it for "\n" lines, yet it ends a reader's line
         text = csv_text(rows, separator, csv.QUOTE_NONNUMERIC)

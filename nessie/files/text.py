@@ -135,7 +135,7 @@ class Text:
     def complain_word(self, position: int, reason: str) -> NessieError:
         word = next(islice(re.finditer(r"\S+", self.text), position, None))
         line = self.text.count("\n", 0, word.start()) + 1
-        return complain(self.file.path, self.text, line, reason, word.span())
+        return complain(self.file.path, self.text, line, reason, word.span(), first_line=self.file.first_line)
 
 
 @dataclass(frozen=True)

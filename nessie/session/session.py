@@ -246,13 +246,16 @@ class Session:
 
     # Calls with values from outside ---------------------------------------------------------
 
-    def call(self, function: str, arguments: list[syntax.Exp]) -> tuple[Any, Type]:
-        """The run-time value and the type of a function's result on these expressions; without any, of a variable."""
+    def call(self, function: str, arguments: list[syntax.Exp],
+             refuse: Callable[[Type], None] = lambda type_: None) -> tuple[Any, Type]:
+        """The run-time value and the type of a function's result on these expressions; without any, of a variable.
+        `refuse` may refuse the type before anything runs."""
         applied: syntax.Exp = syntax.Name(function)
         if arguments:
             tuple_ = tuple_of(arguments)
             applied = syntax.Apply(applied, tuple_)         # written nowhere: arguments are places, the call is none
         exp, type_ = self.infer_expression(applied)
+        refuse(type_)
         by_name = self.by_name or self.job.wishes or self.job.sizes or self.target.tuning
         prepared = prepare_call(self, function, arguments) if arguments and by_name else None
         return self.compute(exp, type_, prepared), type_

@@ -66,7 +66,7 @@ def where_of(options: argparse.Namespace) -> Where:
         raise UsageError(f"{asked[0]} is an option of the target dask", hint="add --target dask")
     if options.cluster and options.workers:
         raise UsageError("--workers starts workers on this machine, and --cluster names those that there are")
-    return Where(options.cluster, options.workers, say_aside if options.dashboard else None)
+    return Where(options.cluster, options.workers, (lambda text: say_aside(f"{text}\n")) if options.dashboard else None)
 
 
 def tuning_of(options: argparse.Namespace) -> Tuning | None:

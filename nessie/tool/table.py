@@ -84,8 +84,8 @@ OPTIONS = (
     Option(("--workers",), "N", "worker processes on this machine, for the target dask (default: 2)", type=count,
            group=WHERE, useful=LIMITING),
     Option(("--dashboard",), "", "say where Dask's page is on which one sees its tasks", group=WHERE, useful=LIMITING),
-    Option(("--stream",), "", "call ENTRY on some rows of a file after the others, in bounded memory, and write a "
-           "folder of tables", ("run",)),
+    Option(("--stream",), "", "call ENTRY on some rows of files after the others, in bounded memory, and write a "
+           "folder of tables, or a file .npy, .jsonl, .csv or .tsv", ("run",)),
     Option(("--fuse",), "HOW", "how kernels are fused: ilp (the default), greedy, none",
            choices=("ilp", "greedy", "none"), group=FUSED, useful=BUILDING),
     Option(("--fuse-edge",), "A,B", "let the kernels of these two share a launch; may be given several times",

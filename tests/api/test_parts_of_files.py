@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import nessie
-from nessie.api import partitions
-from nessie.arguments.by_rows import refuse_unless_by_rows
+from nessie.arguments.by_rows import streams_of
 from nessie.base.source import NessieError, Source
+from nessie.files.partitions import lines, outputs, partitions
 from nessie.syntax.parse import parse
+from nessie.tool.cli import main
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -28,6 +29,10 @@ function told(rows) = let a = print_string("here") in {sum(row) * 1.0 : row in r
 function guessed(rows) = {rand(10) : row in rows};
 function both(rows) = (#rows, {sum(row) * 1.0 : row in rows});
 function bad(rows) = {row[3] * 1.0 : row in rows};
+function same(xs) = {x : x in xs};
+function above(rows, limit) = {count({x > limit : x in row}) : row in rows};
+function scaled(rows, ws) = {sum(row) * w : row in rows; w in ws};
+function dots(w, rows) = {sum({a * b : a in w; b in row}) : row in rows};
 """
 GROUPS, ROWS = 5, 40
 
@@ -80,7 +85,7 @@ def test_rows_of_several_columns_are_tuples(rows: Any, program: nessie.Program) 
     folder, _ = rows
     found = list(program.labelled.map_partitions(folder / "rows.parquet"))
     assert [len(part) for part in found] == [ROWS] * GROUPS
-    assert [row for part in found for row in part.tolist()] == program.labelled(
+    assert [row for part in found for row in part.to_list()] == program.labelled(
         parquet.read_table(folder / "rows.parquet")).tolist()
     paths = program.labelled.map_partitions(folder / "rows.parquet", out=folder / "labelled")
     assert parquet.read_table(paths[0]).num_rows == ROWS
@@ -95,6 +100,57 @@ def test_vectors_and_archives(tmp_path: Path, program: nessie.Program, monkeypat
     assert [len(part) for part in found] == [100] * 10
     assert np.array_equal(np.concatenate(found), 2.0 * xs)
     assert list(program.total.map_partitions(tmp_path / "rows.npz")) == [7.0]
+
+
+def test_each_part_gets_the_other_arguments(rows: Any, program: nessie.Program) -> None:
+    folder, column = rows
+    wanted = program.above(column, 0.5).tolist()
+    one = folder / "one.parquet"
+    for found in (program.above.map_partitions(one, 0.5), program.above.map_partitions(one, limit=0.5),
+                  program.above.map_partitions({"rows": one}, 0.5)):
+        assert np.concatenate(list(found)).tolist() == wanted
+    np.save(folder / "m.npy", np.arange(12.0).reshape(4, 3))
+    for found in (program.dots.map_partitions(folder / "m.npy", w=[1.0, 0.0, 2.0]),
+                  program.dots.map_partitions({"rows": folder / "m.npy"}, [1.0, 0.0, 2.0])):
+        assert np.concatenate(list(found)).tolist() == [4.0, 13.0, 22.0, 31.0]
+    refused("above has no parameter limits", lambda: program.above.map_partitions(one, limits=0.5))
+    refused("rows is given twice: files, and a value", lambda: program.above.map_partitions({"rows": one}, rows=[]))
+    refused("3 arguments are given, and there are 2 parameters",
+            lambda: program.above.map_partitions({"rows": one}, 1, 2))
+    refused("where ([[?1]], ?1) is wanted", lambda: program.above.map_partitions(one))
+
+
+def test_rows_of_two_files_belong_together(rows: Any, program: nessie.Program) -> None:
+    folder, column = rows
+    ws = np.arange(float(GROUPS * ROWS))
+    np.save(folder / "ws.npy", ws)
+    found = program.scaled.map_partitions({"rows": folder / "one.parquet", "ws": folder / "ws.npy"})
+    assert np.concatenate(list(found)).tolist() == np.asarray(program.scaled(column, ws)).tolist()
+
+
+def test_text_is_read_by_lines(rows: Any, program: nessie.Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "SIZE", 400)
+    folder, column = rows
+    text = "".join(f"{row}\n" for row in column.to_pylist())
+    (folder / "rows.jsonl").write_text(text)
+    found = list(program.score.map_partitions(folder / "rows.jsonl"))
+    assert len(found) > 5 and np.concatenate(found).tobytes() == scores(program, column)
+    (folder / "xs.jsonl").write_text("1\n" * 400 + "1.5\n")
+    told = refused("xs.jsonl, line 401: at [0]: a float where int is wanted",
+                   lambda: list(program.same.map_partitions(folder / "xs.jsonl")))
+    assert "hint: all parts are of the type that the first one has" in told
+    found = program.same.at("[float]").map_partitions(folder / "xs.jsonl", out=folder / "xs.npy")
+    assert np.load(folder / "xs.npy").tolist() == [1.0] * 400 + [1.5] and found == [str(folder / "xs.npy")]
+
+
+def test_what_was_finished_stays(rows: Any, program: nessie.Program) -> None:
+    folder, _ = rows
+    values = [[1.0] * 4 if n != 97 else [1.0] for n in range(GROUPS * ROWS)]
+    parquet.write_table(pa.table({"r": values}), folder / "bad.parquet", row_group_size=ROWS)
+    told = refused("row 97 of ", lambda: program.bad.map_partitions(folder / "bad.parquet", out=folder / "out"))
+    assert "bad.parquet (row group 2): " in told and "the index is 3, the length 1" in told
+    assert parquet.read_table(folder / "out").num_rows == 2 * ROWS
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["part-00000.parquet", "part-00001.parquet"]
 
 
 @pytest.mark.parametrize("workers", [2])
@@ -122,7 +178,7 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     assert not (folder / "told").exists()
     refused("guessed draws random numbers, and parts are computed anywhere, in any order",
             lambda: program.guessed.map_partitions(one))
-    refused("hint: a row is a tuple of the columns r, n; from Python, column= reads one of them",
+    refused("hint: its columns are r, n; from Python, column= reads one of them",
             lambda: list(program.score.map_partitions(folder / "rows.parquet")))
     refused("map_partitions takes files: a path, a folder, a pattern, or several, not [1.0]",
             lambda: program.score.map_partitions([[1.0], [2.0]]))
@@ -131,41 +187,42 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
             lambda: program.score.map_partitions(folder / "none.parquet"))
     refused("has no column x; it has r, n",
             lambda: list(program.score.map_partitions(folder / "rows.parquet", column="x")))
-    refused("parts are read of files .parquet, .npy, .npz", lambda: program.score.map_partitions("rows.csv"))
+    refused("rows.mtx: parts are read of files .parquet, .npy, .npz, .jsonl, .csv, .tsv, .txt",
+            lambda: program.score.map_partitions("rows.mtx"))
     refused("there are no files", lambda: program.score.map_partitions(str(tmp_path / "none*.npy")))
     refused("cannot open none.npy: No such file", lambda: program.score.map_partitions("none.npy"))
-    refused("a part's result is one value, which is no table",
+    refused("totals: .parquet holds a sequence, not float",
             lambda: program.total.map_partitions(one, out=tmp_path / "totals"))
-    told = refused("row group 0 of", lambda: list(program.bad.map_partitions(one)))
-    assert "row[3]" in told
+    told = refused("one.parquet (row group 0): Sequence reference (a[i]) out of bounds",
+                   lambda: list(program.bad.map_partitions(one)))
+    assert told.startswith("error: row 1 of") and "row[3]" in told and "the index is 3, the length 0" in told
     np.savez(tmp_path / "a.npz", a=np.arange(3))
-    refused("its rows are two arrays, offsets and content, and it has a",
+    refused("a.npz: holds a; a sparse matrix saved by SciPy, or offsets and content, is due",
             lambda: list(program.total.map_partitions(tmp_path / "a.npz")))
     np.savez(tmp_path / "rows.npz", offsets=np.array([0, 2, 3]), content=np.array([1.0, 2.0, 4.0]))
     refused("told has effects", lambda: program.told.map_partitions(tmp_path / "rows.npz"))
-    refused("a part's result is a tuple, which is no table",
+    refused("tuples: .parquet holds a sequence, not int, [float]",
             lambda: program.both.map_partitions(tmp_path / "rows.npz", out=tmp_path / "tuples"))
 
 
 def test_a_disk_that_is_full(rows: Any, program: nessie.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                              ) -> None:
-    def full(table: Any, path: str) -> None:
-        Path(path).write_bytes(b"half")
+    def full(*arguments: Any) -> bytes:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(parquet, "write_table", full)
+    monkeypatch.setattr(outputs, "encoded", full)
     refused("part-00000.parquet: cannot be written: No space left on device",
             lambda: program.score.map_partitions(rows[0] / "one.parquet", out=tmp_path / "out"))
     assert not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("name, content, message", [
-    ("a.npy", b"", "a.npy: no file of NumPy's, or a damaged one"),
-    ("a.npz", b"PK", "a.npz: no file of NumPy's, or a damaged one"),
-    ("a.npy", np.array([1, "a"], object), "a.npy: no file of NumPy's, or a damaged one"),
+    ("a.npy", b"", "a.npy: not a NumPy array of numbers, booleans or characters"),
+    ("a.npz", b"PK", "a.npz: not an archive of NumPy arrays: it does not begin as one"),
+    ("a.npy", np.array([1, "a"], object), "a.npy: not a NumPy array of numbers, booleans or characters: Python obj"),
     ("a.npy", np.array(3.0), "a.npy: parts are rows of an array, and it has none"),
-    ("a.npz", np.arange(3.0), "a.npz: no file of NumPy's, or a damaged one"),
-    ("a.npz", {"offsets": [0, 9], "content": [1.0]}, "a.npz: offsets run from 0 to the length of the content")])
+    ("a.npz", np.arange(3.0), "a.npz: a single array; name it .npy"),
+    ("a.npz", {"offsets": [0, 9], "content": [1.0]}, "a.npz: offsets must go from 0 to 1, the number of elements")])
 def test_files_that_are_not_what_their_names_say(name: str, content: Any, message: str, tmp_path: Path,
                                                  program: nessie.Program) -> None:
     with open(tmp_path / name, "wb") as file:
@@ -183,7 +240,8 @@ def test_without_pyarrow_it_is_told_what_to_install(tmp_path: Path, program: nes
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.parquet").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    refused("PyArrow is not installed", lambda: program.total.map_partitions(tmp_path / "a.parquet"))
+    refused("PyArrow reads and writes such files, and is not installed",
+            lambda: program.total.map_partitions(tmp_path / "a.parquet"))
 
 
 @pytest.mark.parametrize("text, place", [
@@ -191,16 +249,21 @@ def test_without_pyarrow_it_is_told_what_to_install(tmp_path: Path, program: nes
     ("function go(rows) = {sum(row) : row in rows | #row > 2};", ""),
     ("function go(rows) = sum({sum(row) : row in rows});", "this needs all rows"),
     ("function go(rows) = {sum(row) / #rows : row in rows};", "this looks at all of rows"),
-    ("function go(rows) = {a + b : a in rows; b in rows};", "this does not go over rows, row by row"),
+    ("function go(rows) = {a + b : a in rows; b in rows};", ""),
+    ("function go(rows, limit) = {row > limit : row in rows};", ""),
+    ("function go(limit, rows) = {row > limit : row in rows | #row > 2};", ""),
+    ("function go(rows, ws) = {row * w : row in rows; w in ws};", ""),
+    ("function go(rows, ws) = {row * #ws : row in rows; w in ws};", "this looks at all of ws"),
+    ("function go(rows, ws) = {row * i : row in rows; i in [0:9]};", "this does not go over rows or ws, row by row"),
+    ("function go(p(a, b)) = {row : row in a};", "this does not go over an argument, row by row"),
     ("function go(rows) = {a : a in [0:3]};", "this does not go over rows, row by row"),
-    ("function go(rows, n) = {n : row in rows};", "it has several arguments"),
     ("function other(rows) = rows;", "")])
 def test_which_functions_go_row_by_row(text: str, place: str) -> None:
     program = parse(Source("test.nesl", text))
     if place:
-        refused(place, lambda: refuse_unless_by_rows(program, "go"))
+        refused(place, lambda: streams_of(program, "go"))
     else:
-        refuse_unless_by_rows(program, "go")
+        streams_of(program, "go")
 
 
 def run(*words: Any) -> Any:
@@ -216,9 +279,53 @@ def test_the_tool_streams(rows: Any, program: nessie.Program) -> None:
     assert (found.returncode, found.stderr) == (0, f"{GROUPS} parts in {folder / 'out.parquet'}\n")
     found = parquet.read_table(folder / "out.parquet").column(0).to_numpy()
     assert found.tobytes() == scores(program, column)
-    found = run(folder / "p.nesl", *given, "-o", folder / "c.parquet", "--target", "cuda")
-    assert (found.returncode, found.stderr.splitlines()[0]) == (
-        2, "error: --stream computes on CPUs, here or on workers, not by the target cuda")
-    found = run(folder / "p.nesl", "-e", "total", f"@{folder / 'one.parquet'}", "--stream", "-o", folder / "t.parquet")
-    assert found.returncode == 1
-    assert "total cannot be called on some rows after the others" in found.stderr
+    given = "-e", "above", f"@{folder / 'one.parquet'}", "0.5", "--stream"
+    found = run(folder / "p.nesl", *given, "-o", folder / "a.npy")
+    assert (found.returncode, found.stderr) == (0, f"all parts in {folder / 'a.npy'}\n")
+    assert np.load(folder / "a.npy").tolist() == program.above(column, 0.5).tolist()
+
+
+@pytest.mark.parametrize("status, words, message", [
+    (2, "score @one.parquet -o c.parquet --target cuda", "--stream computes on CPUs, here or on workers, not by the"),
+    (1, "total @one.parquet -o c.parquet", "total cannot be called on some rows after the others"),
+    (1, "above @one.parquet -o c.parquet", "above takes 2 arguments, and gets 1"),
+    (1, "above @one.parquet t -o c.parquet", "above takes [[a]], a :: (a in ordinal), but gets [[float]], bool"),
+    (2, "scaled @one.parquet -o c.parquet", "scaled goes over the rows of argument 2, and 1 is given"),
+    (2, "above [[1.0]] 0.5 -o c.parquet", "argument 1 is [[1.0]]: -e above @rows.parquet"),
+    (2, "score @one.parquet", "--stream writes the results of parts"),
+    (1, "scores @one.parquet -o c.npy", "the program has no function scores"),
+    (1, "score @one.parquet -o c.arrow", "c.arrow: parts are written to a folder of tables, .parquet, or to a file .n"),
+    (1, "positive @one.parquet -o c.csv", "c.csv: .csv holds a sequence of tuples of scalars and strings"),
+    (1, "score @one.parquet -o c.parquet --columns a,b", "the table has 1 column, and 2 are named"),
+    (2, "score @one.parquet -o c.parquet --quote-formulas", "--quote-formulas is about texts in a .csv or .tsv file"),
+    *[(2, f"score @one.parquet -o c.parquet {option}", f"{option.split()[0]} is for programs that do more than compute")
+      for option in ("--seed 3", "--draw a.svg", "--allow-shell", "--events click")],
+    (2, "score @one.parquet -o c.parquet --dump made --target dask", "--dump writes what passes make on this machine"),
+    (2, "score @one.parquet -o c.parquet --workers 3", "--workers is an option of the target dask"),
+    (1, "score @one.parquet -o c.parquet --memory 1K", "out of memory"),
+    (1, "score @one.parquet -o c.parquet -t ([[int]])", "score takes [[float]], and the type is [[int]]")])
+def test_what_the_tool_does_not_stream(status: int, words: str, message: str, rows: Any,
+                                       monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written then."""
+    monkeypatch.chdir(rows[0])
+    Path("p.nesl").write_text(TEXT)
+    entry, *others = words.split()
+    assert main(["run", "p.nesl", "--stream", "-e", entry, *others]) == status
+    assert message in capsys.readouterr().err
+    assert not [*rows[0].glob("c.*")]
+
+
+def test_the_tool_obeys_what_says_how(rows: Any, program: nessie.Program, monkeypatch: pytest.MonkeyPatch,
+                                      capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(rows[0])
+    Path("p.nesl").write_text(TEXT)
+    words = ["run", "p.nesl", "--stream", "-e", "score", "@one.parquet"]
+    assert main([*words, "-o", "-"]) == 0
+    said = [float(line) for line in capsys.readouterr().out.splitlines()]
+    assert np.array(said).tobytes() == scores(program, rows[1])
+    assert main([*words, "-o", "c.csv", "--columns", "it", "--fuse", "none", "--float", "32", "--dump", "made",
+                 "--threads", "1", "--cut", "a,b"]) == 0
+    assert Path("c.csv").read_text().startswith("it\n") and [*Path("made").iterdir()]
+    assert "warning: --cut a,b changes nothing" in capsys.readouterr().err
+    assert not np.array_equal(np.loadtxt("c.csv", skiprows=1), said)
+    assert np.allclose(np.loadtxt("c.csv", skiprows=1), said, rtol=1e-5)

@@ -42,6 +42,7 @@ OTHERS = {
     "nessie/serve/worker.py": "a pipe to its server, and what it prints otherwise to nowhere",
     "nessie/files/numpy_format.py": "to bytes in memory",
     "nessie/base/system/mapped_files.py": "a file of the run's own, for an array; it is only made here",
+    "nessie/files/partitions/outputs.py": "parts, in new files, which are moved into their places at the end",
     "nessie/files/written_by_workers.py": "workers write parts of a new file, which is moved into its place at the end",
     "cudagen/cluster/files/arrays.py": "arrays for workers, in files of the run's own",
     "cudagen/cluster/tasks.py": "elements of an array, into a file of the run's own",

@@ -412,7 +412,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert complaint(str(tmp_path / "none.json")) == ": cannot be read: No such file or directory"
     assert "no kind of file that can be read" in complaint(written(tmp_path, "a.xyz", ""))
     (tmp_path / "folder.txt").mkdir()
-    assert complaint(str(tmp_path / "folder.txt")) == ": cannot be read: Is a directory"
+    assert complaint(str(tmp_path / "folder.txt")) == ": a folder without files of Parquet"
 
 
 @pytest.mark.parametrize(("type_", "value"), [

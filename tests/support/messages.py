@@ -124,7 +124,11 @@ HOLDS_NOT = "another message tells it: this one is for what comes without a plac
 COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
 WORKERS = "is told where there are workers (tests/cudagen/cluster/test_on_dask.py)"
 NO_EXAMPLES = {
-    "nessie/api/partitions.py": "is told to Python programs (tests/api/test_parts_of_files.py)",
+    **dict.fromkeys((*[f"nessie/api/partitions/{name}.py" for name in ("arguments", "calling", "map_partitions")],
+                     "nessie/files/partitions/readers.py", "map_partitions takes files, and here are none",
+                     "map_partitions takes files: a path, a folder, a pattern, or several, not \0"),
+                    "is told to Python programs (tests/api/test_parts_of_files.py)"),
+    "\0: cannot be written: it is no plain file": MACHINE,
     "workers are started on this machine, and cluster names those that there are": WORKERS,
     "nessie/base/system/seen_files.py": "is told where there are workers (tests/files/test_tables_by_workers.py)",
     "nessie/files/written_by_workers.py": "is told where there are workers (tests/files/test_results_by_workers.py)",

@@ -1,7 +1,8 @@
 """What each command does, as a function from the parsed options to the exit status. The rows of nessie.tool.table name
 these functions; a module is imported when its command runs.
 
-    run                 run: a program, or a call; with --stream on one part of a file after the other
+    run                 run: a program, or a call
+    streaming           run --stream: a function on some rows after the others
     evaluate            eval: an expression; with --jsonl programs, line by line
     entry               what commands share that call a function: definitions, the call on ARGs, the exit status
     compiling           commands that compile and do not run: check, compile, show, map, passes

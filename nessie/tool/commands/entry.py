@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from nessie.arguments.words import check_result, takes, words_of
@@ -38,12 +39,13 @@ def refuse_type(options: argparse.Namespace) -> None:
         raise UsageError("-t is the type of a call's arguments: name the function with -e")
 
 
-def value_of_entry(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
-    """The run-time value and the type of ENTRY on the ARGs."""
-    return session.target.in_time(lambda: called(session, options))
+def value_of_entry(session: Session, options: argparse.Namespace,
+                   refuse: Callable[[Type], None] = lambda type_: None) -> tuple[Any, Type]:
+    """The run-time value and the type of ENTRY on the ARGs. `refuse` may refuse the type before anything runs."""
+    return session.target.in_time(lambda: called(session, options, refuse))
 
 
-def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
+def called(session: Session, options: argparse.Namespace, refuse: Callable[[Type], None]) -> tuple[Any, Type]:
     entry = options.entry.lower()
     known = session.environment.lookup(entry)
     if known is None:
@@ -53,5 +55,5 @@ def called(session: Session, options: argparse.Namespace) -> tuple[Any, Type]:
     words = words_of(session, entry, options.arguments, type_of(options))
     if words.result is not None:                # its lengths are looked at here
         session.target.leaves = False
-    value, type_ = session.call(entry, words.expressions)
+    value, type_ = session.call(entry, words.expressions, refuse)
     return check_result(words, value, type_), type_

@@ -1,0 +1,111 @@
+"""The results of a function on all parts of files, or the files that they are written to.
+
+What an effect would do in parts that are computed anywhere, in any order, nobody knows: such functions are refused.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from nessie.api.parameters import parameters_of
+from nessie.api.partitions.arguments import Stream, Value, placed
+from nessie.api.partitions.calling import PartCall, refuse_effects, room_of, settled
+from nessie.api.partitions.doing import engine_of, here, on_cluster, read_parts
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError
+from nessie.base.types import Fun
+from nessie.files.files import TableStyle
+from nessie.files.partitions.outputs import Out, make
+from nessie.files.partitions.partitions import paths_of, refuse_others
+from nessie.files.partitions.zipped import zipped
+from nessie.running.target_names import DASK
+from nessie.running.targets import Where
+from nessie.session.columns import column_names
+from nessie.syntax import nodes as syntax
+
+if TYPE_CHECKING:
+    from nessie.api.program import Program
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which function of which program, at which type; `columns` of tables are read; `where`: the workers, if it is not
+    here."""
+    program: Program
+    function: str
+    asked: syntax.TypeExp | None = None
+    columns: Sequence[str] | None = None
+    where: Where | None = None
+
+
+def map_partitions(asked: Asked, files: Any, given: Sequence[Any], named: Mapping[str, Any], out: Any) -> Any:
+    """The results as Python's values, as an iterator; or the files that have them."""
+    program = asked.program
+    entry = program._session.environment.lookup(asked.function)
+    assert entry is not None
+    if not isinstance(entry.scheme.type, Fun):
+        raise NessieError(f"{asked.function} takes nothing")
+    names = [parameter.name for parameter in parameters_of(entry, program._session.environment)]
+    ordered, by_name, streams = placed(names, files, given, named)
+    room = room_of(program)
+
+    def value(one: Any) -> Any:
+        return one if isinstance(one, Stream) else Value(one, program._datatypes, room)
+    ordered, by_name = [value(one) for one in ordered], {name: value(one) for name, one in by_name.items()}
+    if out is not None:
+        return written(asked, streams, ordered, by_name, os.fsdecode(out), TableStyle())
+    call, results = begun(asked, streams, ordered, by_name, None)
+    return (call.value(*result) for result in results)
+
+
+def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any], path: str,
+            style: TableStyle, say: Say = print) -> list[str]:
+    """The paths of the files with the results on all parts of the streams, one for each part, or one for all."""
+    environment = asked.program._session.environment
+    entry = environment.lookup(asked.function)
+    names = column_names(entry.name, environment) if entry is not None else []
+    out = Out(path, TableStyle(style.columns, names, style.quoting))
+    out.refuse_taken()
+    _, results = begun(asked, streams, given, named, out)
+    with closing(results):
+        if out.is_folder:
+            return [path for path, _ in results]
+        with out.growing(asked.program._session.content, say) as add:
+            for value, type_ in results:
+                add(value, type_)
+    return [path]
+
+
+def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any],
+          out: Out | None) -> tuple[PartCall, Generator[Any, None, None]]:
+    """The call, and its results on all parts of the streams. What is wrong with the call is told now."""
+    program, columns = asked.program, asked.columns
+    paths = [paths_of(files) for files in streams]
+    for some in paths:
+        refuse_others(some)
+    reading = read_parts(program, zipped(paths), columns)
+    try:
+        first = next(reading)
+        parts, files = first
+        call = PartCall(program, asked.function, asked.asked,
+                        settled(program, asked.function, asked.asked, given, named, parts, files))
+        taken = call.taken(parts, files)
+        refuse_effects(call, taken)
+        if out is not None:
+            out.refuse_type(call.result_type(taken), program._session.content)
+            make(out)
+    except BaseException:
+        reading.close()
+        raise
+    folder = out if out is not None and out.is_folder else None
+    if asked.where is None and program._options.target != DASK:
+        return call, here(call, chain([first], reading), folder)
+    reading.close()
+    keeps = asked.where is None
+    engine = program._calls.target(DASK).engine_of_cluster() if asked.where is None else engine_of(asked.where)
+    return call, on_cluster(call, zipped(paths), columns, folder, engine, keeps)

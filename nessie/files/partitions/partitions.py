@@ -1,0 +1,171 @@
+"""Which parts files have. Parts come from the files, never from who reads them.
+
+    .parquet                    a row group; of a large one, so many rows that they have some MB
+    .npy                        so many rows that they have some MB
+    .npz                        the file
+    .jsonl .csv .tsv .txt       so many lines that they have some MB
+
+A file without rows is a part without rows.
+"""
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError
+from nessie.base.system.memory import MemoryBudget
+from nessie.files.arrow_format import broken, pyarrow
+from nessie.files.files import ending_of, refusals
+from nessie.files.numpy_format import array_in
+from nessie.files.partitions.lines import Lines, lines_of
+from nessie.files.reading import PACKED, Reading
+
+BYTES = 16 << 20                # of a part, at most
+BATCH = 4 << 20                 # bytes of Parquet that are decoded at a time: as many as the processor's caches hold
+SLOT = 8                        # bytes of a number, and of where a row begins
+TEXT = "BYTE_ARRAY"             # what Parquet calls texts; each of their characters takes CODE bytes
+CODE = 4
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A file. `first`: the number of its first row, as for other parts."""
+    path: str
+    first: int = 0
+
+    def __str__(self) -> str:
+        return self.path
+
+    def row(self, number: int) -> str:
+        """What messages call the row of this number of the part."""
+        return f"row {self.first + number} of {self.path}"
+
+
+@dataclass(frozen=True)
+class Rows(Whole):
+    """So many rows of a file."""
+    count: int = 0
+
+    def __str__(self) -> str:
+        return f"rows {self.first} to {self.first + self.count - 1} of {self.path}" if self.count else self.path
+
+
+@dataclass(frozen=True)
+class RowGroup(Rows):
+    """So many rows of a row group of a file of Parquet, behind so many of its rows that are skipped. `batch`: rows that
+    are decoded at a time. -1: the file has no row groups."""
+    group: int = -1
+    skipped: int = 0
+    batch: int = 0
+    whole: bool = True
+
+    def __str__(self) -> str:
+        if self.group < 0:
+            return self.path
+        return f"row group {self.group} of {self.path}" if self.whole else \
+            f"rows {self.first} to {self.first + self.count - 1} of {self.path} (row group {self.group})"
+
+    def row(self, number: int) -> str:
+        return f"row {self.first + number} of {self.path} (row group {self.group})"
+
+
+Partition = Whole | Lines
+
+
+def paths_of(files: Any) -> list[str]:
+    """The files that are named, by a path, a folder, a pattern, or several."""
+    if isinstance(files, str | bytes | os.PathLike):
+        text = os.fsdecode(files)
+        found = [text]
+        if os.path.isdir(text):
+            found = sorted([os.path.join(text, name) for name in os.listdir(text) if ending_of(name) in PARTS])
+        elif not os.path.exists(text) and glob.has_magic(text):
+            found = sorted(glob.glob(text))
+        if not found:
+            raise NessieError(f"there are no files {text}" if not os.path.isdir(text) else
+                              f"{text}: a folder without files that have parts: {', '.join(PARTS)}")
+        return found
+    return [path for one in named(files) for path in paths_of(one)]
+
+
+def named(files: Any) -> list[Any]:
+    """What is said to be files, one by one."""
+    found = list(files) if isinstance(files, Iterable) else [files]
+    for one in found:
+        if not isinstance(one, str | bytes | os.PathLike):
+            raise NessieError(f"map_partitions takes files: a path, a folder, a pattern, or several, not {one!r:.60}",
+                              hint="a value is what the function itself takes: f(rows)")
+    if not found:
+        raise NessieError("map_partitions takes files, and here are none")
+    return found
+
+
+def refuse_others(paths: Iterable[str]) -> None:
+    """NessieError for a file that has no parts, or that is not there."""
+    for path in paths:
+        if ending_of(path) not in PARTS:
+            raise NessieError(f"{path}: parts are read of files {', '.join(PARTS)}")
+        if path.lower().endswith(PACKED):
+            raise NessieError(f"{path}: packed text has no parts", hint=f"gunzip {path} unpacks it")
+        if not os.path.isfile(path):
+            raise NessieError(f"cannot open {path}: No such file or directory")
+
+
+@contextmanager
+def open_parquet(path: str) -> Iterator[Any]:
+    """The file, open, whose pages are read as they are needed. NessieError if it is none of Parquet."""
+    pa = pyarrow(path)
+    from pyarrow import parquet
+    try:
+        with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            yield file
+    except pa.ArrowException:
+        raise broken(Reading(path, MemoryBudget()), "Parquet") from None
+
+
+def row_groups(path: str) -> Iterator[RowGroup]:
+    with open_parquet(path) as file:
+        metadata, first = file.metadata, 0
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        sizes = [(group.num_rows, bytes_of(group)) for group in groups]
+    for number, (rows, size) in enumerate(sizes):
+        batch = -(-rows // max(1, -(-size // BATCH)))
+        step = batch * (BYTES // BATCH) if size > BYTES else rows
+        for skipped in range(0, max(1, rows), max(1, step)):
+            yield RowGroup(path, first + skipped, min(step, rows - skipped), number, skipped, batch, step == rows)
+        first += rows
+    if not sizes:
+        yield RowGroup(path)
+
+
+def bytes_of(group: Any) -> int:
+    """Bytes that a row group takes in memory, about: a file that repeats values, or packs them, is smaller."""
+    columns = [group.column(number) for number in range(group.num_columns)]
+    return sum([max(column.total_uncompressed_size * (CODE if column.physical_type == TEXT else 1),
+                    SLOT * column.num_values) for column in columns])
+
+
+def ranges(path: str) -> Iterator[Rows]:
+    array = array_in(Reading(path, MemoryBudget(mapped=True)))
+    if not array.ndim:
+        raise NessieError(f"{path}: parts are rows of an array, and it has none")
+    count = len(array)
+    step = max(1, BYTES * count // max(1, array.nbytes))
+    for first in range(0, max(1, count), step):
+        yield Rows(path, first, min(step, count - first))
+
+
+def partitions_of(path: str) -> Iterator[Partition]:
+    """The parts of a file, of one of the kinds that have some, in their order."""
+    with refusals(path):
+        yield from PARTS[ending_of(path)](path)
+
+
+PARTS: dict[str, Callable[[str], Iterator[Partition]]] = {
+    ".parquet": row_groups, ".npy": ranges, ".npz": lambda path: iter([Whole(path)]),
+    **{ending: partial(lines_of, ending=ending) for ending in (".jsonl", ".csv", ".tsv", ".txt")}}

@@ -1,0 +1,126 @@
+"""Reads a part of a file as a file: by the reader of the whole one's format."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from nessie.base.records import dataclass
+from nessie.base.source import NessieError
+from nessie.base.system.memory import MemoryBudget
+from nessie.base.values import Column, Flat, Nested, Uniform
+from nessie.files import arrow_format
+from nessie.files.files import ending_of, refusals
+from nessie.files.json_format import read_jsonl
+from nessie.files.numpy_format import array_in, array_rows, read_npz
+from nessie.files.partitions.lines import Lines, Section
+from nessie.files.partitions.partitions import Partition, RowGroup, Rows, open_parquet
+from nessie.files.parts import File
+from nessie.files.reading import Reading
+from nessie.files.table import read_csv, read_tsv
+from nessie.files.text import read_txt
+
+OF_LINES = {".jsonl": read_jsonl, ".csv": read_csv, ".tsv": read_tsv, ".txt": read_txt}
+
+
+@dataclass
+class Opened:
+    """A file of Parquet that is being read. `next`: the row group, and how many of its rows have been read."""
+    path: str
+    file: Any
+    closing: ExitStack
+    next: tuple[int, int] = (-1, 0)
+    batches: Iterator[Any] = iter(())
+
+
+class Reader:
+    """Reads parts: in their order, each byte of a file once. `columns`: those of a table that are read; None: all."""
+
+    def __init__(self, columns: Sequence[str] | None = None) -> None:
+        self.columns = columns
+        self.opened: Opened | None = None
+
+    def read(self, part: Partition, room: MemoryBudget) -> File:
+        with refusals(part.path):
+            match part:
+                case Lines():
+                    return OF_LINES[ending_of(part.path)](Section(part, room))
+                case RowGroup():
+                    return self.row_group(part, room)
+                case Rows():
+                    return rows_of_array(part, room)
+            return read_npz(Reading(part.path, MemoryBudget(room.limit, room.hint, mapped=True)))
+
+    def row_group(self, part: RowGroup, room: MemoryBudget) -> File:
+        opened = self.open(part.path)
+        file = Reading(part.path, room)
+        file.first_row = part.first
+        names = opened.file.schema_arrow.names
+        for name in self.columns or ():
+            if name not in names:
+                raise NessieError(f"{part.path} has no column {name}; it has {', '.join(names)}")
+        columns = list(self.columns or names)
+        import pyarrow as pa
+        try:
+            if part.group < 0:
+                return arrow_format.table(file, opened.file.schema_arrow.empty_table().select(columns))
+            found = pa.Table.from_batches(self.batches(opened, part, columns),
+                                          pa.schema([opened.file.schema_arrow.field(name) for name in columns]))
+            file.take(found.nbytes)
+            return arrow_format.table(file, found.select(columns))
+        except pa.ArrowException:
+            raise arrow_format.broken(file, "Parquet") from None
+
+    def open(self, path: str) -> Opened:
+        if self.opened is None or self.opened.path != path:
+            self.close()
+            closing = ExitStack()
+            self.opened = Opened(path, closing.enter_context(open_parquet(path)), closing)
+        return self.opened
+
+    def batches(self, opened: Opened, part: RowGroup, columns: list[str]) -> list[Any]:
+        """The part's rows. Those before it are read, too, unless they have just been."""
+        if opened.next != (part.group, part.skipped) or not part.skipped:
+            opened.batches = opened.file.iter_batches(max(1, part.batch), [part.group], columns, use_threads=False)
+            opened.next = part.group, 0
+        at, end, found = opened.next[1], part.skipped + part.count, list[Any]()
+        while at < end:
+            batch = next(opened.batches)
+            at += batch.num_rows
+            if at > part.skipped:
+                found.append(batch)
+        opened.next = part.group, at
+        return found
+
+    def close(self) -> None:
+        if self.opened is not None:
+            self.opened.closing.close()
+            self.opened = None
+
+
+def rows_of_array(part: Rows, room: MemoryBudget) -> File:
+    """Rows of the array in a file, which is mapped."""
+    array = array_in(Reading(part.path, MemoryBudget(mapped=True)))
+    if part.first + part.count > len(array):
+        raise NessieError(f"{part.path} has {len(array)} rows by now, and had more")
+    file = Reading(part.path, room)
+    found = array[part.first:part.first + part.count]
+    file.take(found.nbytes)
+    return array_rows(file, found.copy())
+
+
+def some_rows(value: Flat, first: int, last: int) -> Flat:
+    """Rows from `first` to before `last`."""
+    return Flat(last - first, some(value.column, first, last))
+
+
+def some(column: Column, first: int, last: int) -> Column:
+    match column:
+        case tuple():
+            return tuple([some(part, first, last) for part in column])
+        case Uniform(length=length):
+            return Uniform(last - first, length, some(column.content, first * length, last * length))
+        case Nested():
+            offsets = column.offsets[first:last + 1]
+            return Nested(offsets - offsets[0], some(column.content, int(offsets[0]), int(offsets[-1])))
+    return column[first:last]
