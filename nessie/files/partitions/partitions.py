@@ -25,7 +25,7 @@ from nessie.files.numpy_format import array_in
 from nessie.files.partitions.lines import Lines, lines_of
 from nessie.files.reading import PACKED, Reading
 
-BYTES = 16 << 20                # of a part, at most
+BYTES = 8 << 20                 # of a part, at most
 BATCH = 4 << 20                 # bytes of Parquet that are decoded at a time: as many as the processor's caches hold
 SLOT = 8                        # bytes of a number, and of where a row begins
 TEXT = "BYTE_ARRAY"             # what Parquet calls texts; each of their characters takes CODE bytes
