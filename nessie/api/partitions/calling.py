@@ -1,7 +1,7 @@
 """Calls a function on a part of files, with the other arguments."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from nessie.arguments.with_lengths import Due, as_given
 from nessie.base.fitted import fitted
 from nessie.base.records import dataclass
 from nessie.base.source import Interrupted, NessieError
+from nessie.base.system.deadline import Deadline
 from nessie.base.system.deep import run_deep
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import Type, expand
@@ -64,24 +65,19 @@ class PartCall:
 
     def result(self, parts: Parts, files: Sequence[File]) -> tuple[Any, Type]:
         """The flat result and its type. NessieError, with the first row that fails if there is one."""
-        taken = self.taken(parts, files)
+        taken, limit = self.taken(parts, files), self.program._calls.limits.deadline()
         try:
-            return self.called(taken)
+            return self.called(taken, limit)
         except Interrupted:
             raise
         except NessieError as error:
-            row, told = self.failing_row(taken), error
-            if row is not None:
-                try:
-                    self.called(rows_of(taken, self.settled.streams, row, row + 1))
-                except NessieError as of_row:           # which has the values of that row
-                    told = of_row
+            row, told = self.failing_row(taken, limit) or (None, error)
             where = str(parts[0]) if row is None else parts[0].row(row)
             raise NessieError(f"{where}: {told.message}", *told.places, hint=told.hint) from None
 
-    def called(self, taken: Taken) -> tuple[Any, Type]:
+    def called(self, taken: Taken, limit: Deadline) -> tuple[Any, Type]:
         calls, target = self.program._calls, self.program._options.target
-        result, type_, _ = calls.call(self.function, taken, target, calls.limits.deadline())
+        result, type_, _ = calls.call(self.function, taken, target, limit)
         return result, type_
 
     def value(self, result: Any, type_: Type) -> Any:
@@ -89,33 +85,44 @@ class PartCall:
         given = [array for value in self.settled.values if value is not None for array in arrays(value)]
         return self.program._results(given).plain(result, type_)
 
-    def failing_row(self, taken: Taken) -> int | None:
-        """The first row on which the call fails, if it fails on one alone."""
+    def failing_row(self, taken: Taken, limit: Deadline) -> tuple[int, NessieError] | None:
+        """The first row on which the call fails, if it fails on one alone, and its error, which has that row's values;
+        None, too, if the part's time is up before it is found."""
         calls, streams = self.program._calls, self.settled.streams
 
-        def fails(first: int, last: int) -> bool:
-            some = rows_of(taken, streams, first, last)
-            found = calls.at_types(self.function, some.types, some.names)
+        def error_of(first: int, last: int, call: Callable[[Taken], object]) -> NessieError | None:
             try:
-                calls.run(found, found.arguments(some.values), some, self.program._options.target)
+                call(rows_of(taken, streams, first, last))
             except Interrupted:
                 raise
-            except NessieError:
-                return True
-            return False
+            except NessieError as error:
+                if limit.passed():
+                    raise
+                return error
+            return None
 
-        def search() -> int | None:
+        def run(some: Taken) -> None:
+            found = calls.at_types(self.function, some.types, some.names)
+            calls.run(found, found.arguments(some.values), some, self.program._options.target)
+
+        def search() -> tuple[int, NessieError] | None:
             first, last = 0, taken.values[streams[0]].length
             while last - first > 1:
                 middle = (first + last) // 2
-                if fails(first, middle):
+                if error_of(first, middle, run):
                     last = middle
-                elif fails(middle, last):
+                elif error_of(middle, last, run):
                     first = middle
                 else:
                     return None
-            return first if last > first else None
-        return run_deep(search)
+            error = error_of(first, last, lambda some: self.called(some, limit)) if last > first else None
+            return None if error is None else (first, error)
+        try:
+            return None if limit.passed() else run_deep(search, limit)
+        except Interrupted:
+            raise
+        except NessieError:             # time is up
+            return None
 
 
 def rows_of(taken: Taken, streams: Sequence[int], first: int, last: int) -> Taken:
