@@ -4,6 +4,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,14 @@ def test_vectors_and_archives(tmp_path: Path, program: nessie.Program, monkeypat
     assert list(program.total.map_partitions(tmp_path / "rows.npz")) == [7.0]
 
 
+def test_lines_are_written_to_standard_output(rows: Any, program: nessie.Program, capsys: pytest.CaptureFixture[str]
+                                              ) -> None:
+    folder, column = rows
+    assert program.score.map_partitions(folder / "one.parquet", out="-") == ["-"]
+    said = capsys.readouterr().out.split("\n")
+    assert np.array([float(line) for line in said[:-1]]).tobytes() == scores(program, column) and said[-1] == ""
+
+
 def test_each_part_gets_the_other_arguments(rows: Any, program: nessie.Program) -> None:
     folder, column = rows
     wanted = program.above(column, 0.5).tolist()
@@ -151,6 +160,25 @@ def test_what_was_finished_stays(rows: Any, program: nessie.Program) -> None:
     assert "bad.parquet (row group 2): " in told and "the index is 3, the length 1" in told
     assert parquet.read_table(folder / "out").num_rows == 2 * ROWS
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["part-00000.parquet", "part-00001.parquet"]
+
+
+LOOPS = """
+function turns(x) = if x < 0.0 then x else turns(x + 0.0);
+function turned(xs) = {turns(x) : x in xs};
+function turned_or_bad(xs) = {turns(x) : x in xs | if x > 5.0 then xs[-1] > 0.0 else t};
+"""
+
+
+@pytest.mark.parametrize("function, message", [
+    ("turned", "rows 0 to 63 of {}: it took longer than 1 s"),
+    ("turned_or_bad", "rows 0 to 63 of {}: Sequence reference (a[i]) out of bounds")])
+def test_a_row_without_an_end_takes_the_time_of_a_part(function: str, message: str, tmp_path: Path) -> None:
+    """When time is up, nobody looks any more for the row that fails. The first half of these, alone, has no end."""
+    path = tmp_path / "xs.npy"
+    np.save(path, np.concatenate([[-1.0] * 30, [1.0], [-1.0] * 30, [9.0] * 3]))
+    program, began = nessie.compile(LOOPS, seconds=1), monotonic()
+    refused(message.format(path), lambda: list(program[function].map_partitions(path)))
+    assert monotonic() - began < 30
 
 
 @pytest.mark.parametrize("workers", [2])
@@ -244,26 +272,28 @@ def test_without_pyarrow_it_is_told_what_to_install(tmp_path: Path, program: nes
             lambda: program.total.map_partitions(tmp_path / "a.parquet"))
 
 
-@pytest.mark.parametrize("text, place", [
-    ("function go(rows) = {sum(row) : row in rows};", ""),
-    ("function go(rows) = {sum(row) : row in rows | #row > 2};", ""),
+@pytest.mark.parametrize("text, places", [
+    ("function go(rows) = {sum(row) : row in rows};", [0]),
+    ("function go(rows) = {sum(row) : row in rows | #row > 2};", [0]),
     ("function go(rows) = sum({sum(row) : row in rows});", "this needs all rows"),
     ("function go(rows) = {sum(row) / #rows : row in rows};", "this looks at all of rows"),
-    ("function go(rows) = {a + b : a in rows; b in rows};", ""),
-    ("function go(rows, limit) = {row > limit : row in rows};", ""),
-    ("function go(limit, rows) = {row > limit : row in rows | #row > 2};", ""),
-    ("function go(rows, ws) = {row * w : row in rows; w in ws};", ""),
+    ("function go(rows) = {a + b : a in rows; b in rows};", [0]),
+    ("function go(rows, limit) = {row > limit : row in rows};", [0]),
+    ("function go(limit, rows) = {row > limit : row in rows | #row > 2};", [1]),
+    ("function go(rows, ws) = {row * w : row in rows; w in ws};", [0, 1]),
+    ("function go(rows, k, ws) = {row * w * k : w in ws; row in rows};", [0, 2]),
     ("function go(rows, ws) = {row * #ws : row in rows; w in ws};", "this looks at all of ws"),
     ("function go(rows, ws) = {row * i : row in rows; i in [0:9]};", "this does not go over rows or ws, row by row"),
     ("function go(p(a, b)) = {row : row in a};", "this does not go over an argument, row by row"),
     ("function go(rows) = {a : a in [0:3]};", "this does not go over rows, row by row"),
-    ("function other(rows) = rows;", "")])
-def test_which_functions_go_row_by_row(text: str, place: str) -> None:
+    ("function other(rows) = rows;", [0])])
+def test_which_functions_go_row_by_row(text: str, places: Any) -> None:
+    """The places of the parameters whose rows they go over, or why they do not."""
     program = parse(Source("test.nesl", text))
-    if place:
-        refused(place, lambda: streams_of(program, "go"))
+    if isinstance(places, str):
+        refused(places, lambda: streams_of(program, "go"))
     else:
-        streams_of(program, "go")
+        assert streams_of(program, "go") == places
 
 
 def run(*words: Any) -> Any:

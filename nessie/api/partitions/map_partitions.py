@@ -5,6 +5,7 @@ What an effect would do in parts that are computed anywhere, in any order, nobod
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
@@ -64,7 +65,7 @@ def map_partitions(asked: Asked, files: Any, given: Sequence[Any], named: Mappin
 
 
 def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any], path: str,
-            style: TableStyle, say: Say = print) -> list[str]:
+            style: TableStyle, say: Say = lambda text: sys.stdout.write(text)) -> list[str]:
     """The paths of the files with the results on all parts of the streams, one for each part, or one for all."""
     environment = asked.program._session.environment
     entry = environment.lookup(asked.function)
