@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there, look
+from nessie.base.system.writing import replace_file, replacing
 from nessie.base.values import Column, Flat, Nested, OnDevice, Uniform
 from nessie.files.read_by_workers import Array, Hands, arrays_of, with_arrays
 
@@ -161,8 +162,8 @@ def write_table(encode: Callable[[str, Flat], bytes], path: str, length: int, co
         return f"{path}: a worker does not see the folder; all that have joined since the program began must"
     try:
         data = encode(path, Flat(length, received(column, given)))
-        with new_file(path) as new, open(new, "wb") as file:
-            file.write(data)
+        with refusing(path):
+            replace_file(path, data, 0o666)
     except NessieError as error:
         return error.message
     return ""
@@ -170,16 +171,9 @@ def write_table(encode: Callable[[str, Flat], bytes], path: str, length: int, co
 
 @contextmanager
 def new_file(path: str) -> Iterator[str]:
-    """The path of a file that becomes the one at `path` when it is complete, and goes if it does not become so."""
-    target = os.path.realpath(path)
-    new = f"{target}.new"
-    try:
-        with refusing(path):
-            yield new
-            os.replace(new, target)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(new)
+    """The path of a file that takes the place of the one at `path` when it is complete (nessie.base.system.writing)."""
+    with refusing(path), replacing(path) as new:
+        yield new
 
 
 @contextmanager

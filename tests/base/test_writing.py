@@ -22,7 +22,7 @@ from paths import ROOT
 import nessie
 from nessie.base.source import NessieError
 from nessie.base.system import writing
-from nessie.base.system.writing import write
+from nessie.base.system.writing import replacing, write
 from nessie.tool.cli import main
 
 if sys.platform == "win32":
@@ -193,6 +193,80 @@ def test_what_cannot_be_written(name: str, reason: str, tmp_path: Path, monkeypa
     with pytest.raises(NessieError, match=reason):
         write(name, "new")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+# Bit by bit -------------------------------------------------------------------------------------
+
+
+def grow(path: Path, content: bytes) -> None:
+    """Write the file in two bits, which two openings write."""
+    with replacing(str(path)) as new:
+        for first, bit in ((0, content[:2]), (2, content[2:])):
+            with open(new, "r+b") as file:
+                file.seek(first)
+                file.write(bit)
+
+
+def test_a_file_that_grows_takes_no_other_name(tmp_path: Path) -> None:
+    """Two may write the same file at a time: the last one that is complete stays."""
+    for name in ("x", "x.new", "x.part"):
+        (tmp_path / name).write_text("old")
+    with replacing(str(tmp_path / "x")) as new:
+        grow(tmp_path / "x", b"newer")
+        Path(new).write_text("newest")
+        assert (tmp_path / "x").read_text() == "newer"
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "x": "newest", "x.new": "old", "x.part": "old"}
+
+
+def test_a_file_that_grows_keeps_mode_owner_and_links(tmp_path: Path) -> None:
+    for name in ("x", "z"):
+        (tmp_path / name).write_text("old and longer")
+        (tmp_path / name).chmod(0o640)
+    owner = (65534, 12345) if IS_ROOT else (os.getuid(), os.getgid())
+    os.chown(tmp_path / "x", *owner)
+    os.link(tmp_path / "z", tmp_path / "also z")
+    (tmp_path / "link").symlink_to("x")
+    for content in (b"new", b""):
+        for name in ("link", "z", "free"):
+            grow(tmp_path / name, content)
+        found = (tmp_path / "x").stat()
+        assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (0o640, *owner)
+        assert (tmp_path / "z").samefile(tmp_path / "also z") and (tmp_path / "link").is_symlink()
+        assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == [content] * 5
+    before = os.umask(0o027)
+    try:
+        grow(tmp_path / "free too", b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "free too").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("where", ["moved", "overwritten"])
+def test_a_file_that_does_not_become_complete_changes_nothing(where: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    others = [path]
+    if where == "overwritten":
+        os.link(path, tmp_path / "y")
+        others.append(tmp_path / "y")
+    with pytest.raises(KeyboardInterrupt), replacing(str(path)) as new:
+        Path(new).write_bytes(b"half")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old" and sorted(tmp_path.iterdir()) == others
+
+
+def test_a_file_that_grows_goes_with_a_signal(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("old")
+    text = """
+import sys
+from nessie.base.system.writing import replacing
+from nessie.tool.signals import leave
+with replacing(sys.argv[1]):
+    leave(143, True)
+"""
+    subprocess.run([sys.executable, "-c", text, str(tmp_path / "x")], cwd=ROOT, check=False)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
 # As another user ---------------------------------------------------------------------------------

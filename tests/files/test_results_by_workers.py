@@ -134,3 +134,16 @@ def test_a_file_that_is_not_complete_goes(tmp_path: Path) -> None:
     with written_by_workers.new_file(str(tmp_path / "b")) as new:
         Path(new).write_bytes(b"all")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("b", b"all")]
+
+
+def test_files_of_similar_names_are_left_alone(tmp_path: Path) -> None:
+    """A result of workers replaces its own file, which keeps its mode."""
+    hands = Hands(InProcess(2))
+    for name in ("x.npy", "x.npy.new"):
+        (tmp_path / name).write_bytes(b"old")
+    (tmp_path / "x.npy").chmod(0o600)
+    write_value(str(tmp_path / "x.npy"), Flat(60, slabs(hands, np.arange(60.0))), Seq(FLOAT), hands=lambda: hands)
+    assert np.array_equal(np.load(tmp_path / "x.npy"), np.arange(60.0))
+    assert (tmp_path / "x.npy").stat().st_mode & 0o777 == 0o600
+    assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "x.npy.new"}
+    assert (tmp_path / "x.npy.new").read_bytes() == b"old"

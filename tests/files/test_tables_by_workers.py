@@ -146,3 +146,22 @@ leave(130, True)
     path, done = found.stdout.splitlines()
     assert (found.returncode, found.stderr, done) == (-signal.SIGINT, "", "done")
     assert not Path(path).exists()
+
+
+def test_files_are_left_by_a_child_that_is_forked() -> None:
+    """Whether it drops them or ends."""
+    text = """
+import os, sys
+from nessie.base.system.mapped_files import NewFile
+file, other = NewFile(), NewFile()
+child = os.fork()
+if child == 0:
+    del other
+    sys.exit()
+os.waitpid(child, 0)
+print(os.path.exists(file.path), os.path.exists(other.path), file.path, other.path)
+"""
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    *there, path, other = found.stdout.split()
+    assert there == ["True", "True"]
+    assert not Path(path).exists() and not Path(other).exists()

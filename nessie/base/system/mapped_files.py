@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from tempfile import mkstemp
 from typing import Any, Literal
@@ -12,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.base.system.ending import at_end, forget
+from nessie.base.system.ending import at_end, do_now
+from nessie.base.system.writing import removed
 
 Array = np.ndarray[Any, Any]
 
@@ -33,12 +32,12 @@ class Place:
 
 class NewFile:
     """An empty file, in this folder or where there are files for a while, which goes when nobody has this or what is
-    mapped of it."""
+    mapped of it in the process that made it."""
 
     def __init__(self, folder: str | None = None) -> None:
         handle, self.path = mkstemp(prefix=".nessie-" if folder else "nessie-", dir=folder)
         os.close(handle)
-        weakref.finalize(self, removed, self.path, at_end(partial(removed, self.path)))
+        weakref.finalize(self, do_now, at_end(partial(removed, self.path)))
 
 
 def mapped(file: NewFile, dtype: Any, count: int, mode: Literal["r", "c"] = "r") -> Array:
@@ -48,14 +47,6 @@ def mapped(file: NewFile, dtype: Any, count: int, mode: Literal["r", "c"] = "r")
     found = np.memmap(file.path, dtype, mode, 0, (count,))
     found.owner = file                      # type: ignore[attr-defined]
     return found
-
-
-def removed(path: str, due: Callable[[], object] | None = None) -> None:
-    """The file is gone, and what was due for that at the end."""
-    if due is not None:
-        forget(due)
-    with suppress(FileNotFoundError):
-        os.unlink(path)
 
 
 def place_of(values: Array, modes: str = "r") -> Place | None:

@@ -2,10 +2,12 @@
 
     write(path, content)        for a path that a user names: a file, a link, a pipe, a device
     replace_file(path, content) for exactly this entry of a folder, whatever lies there
+    replacing(path)             for a plain file whose content comes bit by bit, or from several processes
 
 The content goes into a file beside the old one, which is then moved into its place. Until then a full disk, Ctrl-C or
 a signal leaves the old file as it was. Where the system supports it (Linux), the new file has no name before it is
-complete, so nothing is left behind, however the process ends.
+complete, so nothing is left behind, however the process ends. Content that comes bit by bit is in a hidden file until
+then, which is left behind only by a process that is killed (SIGKILL).
 
     a link                      is followed: its file is replaced, and the link stays
     mode, owner and group       of a file that is replaced are kept
@@ -20,9 +22,13 @@ import errno
 import os
 import re
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from mmap import ACCESS_READ, mmap
 
 from nessie.base.source import NessieError
+from nessie.base.system.ending import at_end, do_now
 
 PIECE = 1 << 20                         # bytes written at a time, so that Ctrl-C takes effect
 DESCRIPTOR = re.compile(r"/dev/(?:(stdin|stdout|stderr)|fd/(\d+))\Z|/proc/(?:self|thread-self)/fd/(\d+)\Z")
@@ -120,7 +126,7 @@ def replace_file(path: str, content: bytes, mode: int = 0o600, like: os.stat_res
     """Put a file with this content in this place: a fresh one of this mode, or with mode, owner and group of `like`.
     `durable`: even after a loss of power either the old or the new file is there. OSError if it cannot be written; then
     nothing has changed."""
-    beside = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}{UNFINISHED}")
+    beside = unfinished(path)
     try:
         handle = new_file(beside, mode)
         try:
@@ -135,8 +141,54 @@ def replace_file(path: str, content: bytes, mode: int = 0o600, like: os.stat_res
             os.close(handle)
         os.replace(beside, path)
     finally:
-        with suppress(OSError):             # the file remains only after an error
-            os.unlink(beside)
+        removed(beside)                     # it remains only after an error
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[str]:
+    """The path of a new, empty file in the same folder, which anybody may open to write to it. At the end it takes the
+    place of a plain file, or of none; after an error it goes, and nothing has changed. OSError if it cannot be made or
+    moved."""
+    target = os.path.realpath(path)
+    old, beside = status_of(target), unfinished(target)
+    if old is not None:
+        os.close(os.open(target, os.O_WRONLY | BINARY))
+    os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600 if old else 0o666))
+    due = at_end(partial(removed, beside))
+    try:
+        yield beside
+        move(beside, target)
+    finally:
+        do_now(due)
+
+
+def move(beside: str, target: str) -> None:
+    """Put a file that is complete in the place of another one, if there is one, whose mode, owner and names are kept."""
+    old = status_of(target)
+    try:
+        with open(beside, "r+b") as file:
+            if old is not None:
+                keep_owner(file.fileno(), old)
+            os.fsync(file.fileno())
+        if old is None or old.st_nlink == 1:
+            os.replace(beside, target)
+            return
+    except OSError as error:
+        if old is None or error.errno not in UNMOVABLE:
+            raise
+    with open(beside, "rb") as file:
+        overwrite(target, mmap(file.fileno(), 0, access=ACCESS_READ) if os.path.getsize(beside) else b"")
+
+
+def removed(path: str) -> None:
+    """The file is gone, or it was moved."""
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def unfinished(path: str) -> str:
+    """A path in the same folder, which nobody has."""
+    return os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}{UNFINISHED}")
 
 
 def new_file(path: str, mode: int) -> int:
@@ -160,13 +212,13 @@ def keep_owner(handle: int, old: os.stat_result) -> None:
     os.fchmod(handle, stat.S_IMODE(old.st_mode))
 
 
-def write_all(handle: int, content: bytes) -> None:
+def write_all(handle: int, content: bytes | mmap) -> None:
     left = memoryview(content)
     while left:
         left = left[os.write(handle, left[:PIECE]):]
 
 
-def overwrite(path: str, content: bytes) -> None:
+def overwrite(path: str, content: bytes | mmap) -> None:
     """Change the file in place; if that fails, write its old content back, for which there is room."""
     handle = os.open(path, os.O_RDWR | BINARY)
     with open(handle, "r+b", buffering=0) as file:
