@@ -163,7 +163,7 @@ def replacing(path: str) -> Iterator[str]:
 
 
 def move(beside: str, target: str) -> None:
-    """Put a file that is complete in the place of another one, if there is one, whose mode, owner and names are kept."""
+    """Put a file that is complete in the place of another one, if there is one; its mode, owner and names are kept."""
     old = status_of(target)
     try:
         with open(beside, "r+b") as file:
