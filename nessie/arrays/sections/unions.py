@@ -49,6 +49,11 @@ class Refused(Exception):
         self.error, self.unit = error, unit
 
 
+class TooMany(NessieError):
+    """What follows would be translated for too many kinds. Of a unit that is refused for several reasons, it is the one
+    that is told, since the others may be of paths that no run takes."""
+
+
 class Unions(Statements):
     """Translates what is of several kinds. `unions`: may there be any? Elements of arrays are of one kind."""
 
@@ -142,7 +147,7 @@ class Unions(Statements):
         around = self.states, self.paths
         self.states, self.paths = [n * len(made.kind.kinds) for n in around]
         if self.states > MOST_STATES:
-            self.refuse(node, f"values here are of more than {MOST_STATES} combinations of kinds")
+            raise TooMany(f"values here are of more than {MOST_STATES} combinations of kinds", (self.span(node), ""))
         tag, names = self.fresh("kind"), [self.fresh("one") for _ in made.kind.kinds]
         try:
             ends = self.sides(node, [partial(then, Made(name(n), kind)) for n, kind in zip(names, made.kind.kinds)],
@@ -190,9 +195,7 @@ class Unions(Statements):
                 found.append(own[-1])
         good = next((one for one in found if isinstance(one, Made)), None)
         if good is None:
-            first = next((one for one in found if isinstance(one, Unknown)), found[0])
-            assert not isinstance(first, Made)
-            raise first.error if first in own and isinstance(first, Refused) else first
+            raise worst(found, own)
         self.module.units += [(one.unit, one.error) for one in found if isinstance(one, Refused)]
         return [one if isinstance(one, Made) else failing(one.error, good.kind) if isinstance(one, Refused) else good
                 for one in found]
@@ -219,6 +222,19 @@ class Unions(Statements):
             self.module.units.append(((node, "rest"), None))
             return made
         return follows
+
+
+def worst(found: Sequence[Made | Unknown | Refused], own: Sequence[Refused]) -> Exception:
+    """The error of a unit all of whose sides are refused. `own`: the sides whose errors are theirs, not those of a unit
+    around."""
+    unknown = next((one for one in found if isinstance(one, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    refused = [one for one in found if isinstance(one, Refused)]
+    if refused[0] not in own:
+        of_unit = [one for one in refused if one.unit == refused[0].unit]
+        return next((one for one in of_unit if isinstance(one.error, TooMany)), of_unit[0])
+    return next((one.error for one in own if isinstance(one.error, TooMany)), own[0].error)
 
 
 def failing(error: NessieError, kind: Kind) -> Made:

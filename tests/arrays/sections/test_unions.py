@@ -226,6 +226,26 @@ def test_many_kinds_at_once_are_refused() -> None:
         nessie.host_section(many)([1, 2], 2)
 
 
+def test_too_many_kinds_are_told_before_what_is_wrong_with_few() -> None:
+    """On the path of one round, `r` is 3, and nothing asks whether an array is true."""
+    def changed(m, a, n):
+        p, q, r = m < 2, n, m == 2
+        for _ in range(n):
+            q = (a - 2) * r
+            r = p.sum()
+        if n == 1:
+            if r == 2:
+                r = q
+            if r == 2:
+                p = r
+        return p
+    m, a = np.array([[1, -2, 3], [0, 4, 2]]), np.array([2, 0, 1])
+    section = nessie.host_section(changed)
+    assert plain(section(m, a, 2)) == plain(changed(m, a, 2))
+    with pytest.raises(nessie.NessieError, match="more than 8 combinations of kinds"):
+        section(m, a, 1)
+
+
 def test_another_path_compiles_nothing() -> None:
     section = nessie.host_section(added_up)
     for n in range(3):
