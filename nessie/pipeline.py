@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from nessie.schedule.solver import proven_optima
     from nessie.schedule.versions import few_gathers, owner_versions
     from nessie.schedule.wishes import choose_mappings, mappings, unmet
+    from nessie.schedule.wishes import sizes as names_of_sizes
     from nessie.syntax import nodes as syntax
     from nessie.syntax import parse, types
     from nessie.tuning import thresholds
@@ -140,6 +141,7 @@ else:
     choose_mappings = lazy("nessie.schedule.wishes.choose_mappings")
     mappings = lazy("nessie.schedule.wishes.mappings")
     unmet = lazy("nessie.schedule.wishes.unmet")
+    names_of_sizes = lazy("nessie.schedule.wishes.sizes")
     few_gathers = lazy("nessie.schedule.versions.few_gathers")
     owner_versions = lazy("nessie.schedule.versions.owner_versions")
     parse = lazy("nessie.syntax.parse")
@@ -175,6 +177,7 @@ class Job:
     asked_target: str = field(default="", compare=False)        # what users call it, where that is another word
     machine: Profile | None = None                  # what the device takes; None: the target's own
     sizes: Mapping[str, float] = field(default_factory=dict)   # what sizes to expect when fusing
+    known: Mapping[str, float] = field(default_factory=dict)   # sizes of a call's arguments, by any names for them
     wishes: tuple[Wish, ...] = ()                   # what to fuse and what not, beside the program's pragmas
     strict: bool = True                             # names in sizes and wishes must be names of the program
     met: Met = field(default_factory=Met, compare=False)        # what the program has had of the wishes
@@ -257,6 +260,11 @@ def profile(job: Job) -> Profile:
     return job.machine or profiles.of_target(job.target)
 
 
+def sizes(job: Job, program: ir.Program) -> dict[str, float]:
+    """The sizes to expect: those that users name, and those of a call for which the program still has the name."""
+    return {**names_of_sizes.named(program, job.known), **job.sizes} if job.known else {**job.sizes}
+
+
 def wishes(job: Job, program: ir.Program) -> Wishes:
     """The wishes of the job and of the pragmas in the program's sources. With `--fuse none`, pragmas rest. One with a
     wrong name is an error if anything of its form is in the program."""
@@ -296,7 +304,7 @@ def layouts(job: Job, program: mono.Program) -> tuple[ir.Layout, ...] | None:
 
 def scheduled(job: Job, program: ir.Program) -> Schedule:
     store = proven_optima.Store(disk_cache.find, disk_cache.keep)
-    return schedule.schedule(program, job.fuse, profile(job), job.sizes, wishes(job, program), store)
+    return schedule.schedule(program, job.fuse, profile(job), sizes(job, program), wishes(job, program), store)
 
 
 SKELETONS = {"cpu": "cpu", "cuda": "cuda", "cudasim": "cuda"}       # the targets', by the name of their dialect
@@ -368,10 +376,11 @@ PASSES = (
     row("sink", (FLAT,), FLAT, lambda job, program: sink.sink(program),
         "kernels follow what they read into the branches that make it", when=FUSING),
     # before what decides for good: what it leaves to a run
-    row("few-gathers", (FLAT,), FLAT, lambda job, program: few_gathers.few_gathers(program, profile(job), job.sizes),
+    row("few-gathers", (FLAT,), FLAT,
+        lambda job, program: few_gathers.few_gathers(program, profile(job), sizes(job, program)),
         "what few gather is computed for them alone, where a run knows that", when=FUSING),
     # after simplifying: a producer that nobody reads any more is no reason to keep what it reads
-    row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), job.sizes),
+    row("pull", (FLAT,), FLAT, lambda job, program: pull.pull(program, profile(job), sizes(job, program)),
         "what is cheaper to compute than to fetch is computed where it is gathered", when=FUSING),
     row("share-sites", (FLAT,), FLAT, lambda job, program: share_sites.share_sites(program),
         "kernels that differ in where they fail only are one", when=FOR_READERS),
@@ -387,7 +396,7 @@ PASSES = (
                                                    bool(job.sizes)),
         "choices compare with what a tuning file says", when=WITH_TUNING),
     row("graph", (FLAT,), GRAPH,
-        lambda job, program: graph.graph(program, profile(job), job.sizes, wishes(job, program)),
+        lambda job, program: graph.graph(program, profile(job), sizes(job, program), wishes(job, program)),
         "the dependence graph of each control region, with what may fuse", when=FOR_READERS),
     row("schedule", (FLAT,), SCHEDULE, scheduled, "decides which combinators share a kernel",
         certify=schedule_check.check_schedule),

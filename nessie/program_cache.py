@@ -49,8 +49,8 @@ def cached_program(job: pipeline.Job, program: mono.Program) -> Built:
         source = pickle.dumps(program, pickle.HIGHEST_PROTOCOL)
     except RecursionError:              # deeper than pickle goes: not kept
         return build()
-    options = (job.fuse, sorted(job.sizes.items()), job.unchecked, job.layouts, pipeline.profile(job),
-               pipeline.WITH_VERSIONS.holds(job))
+    options = (job.fuse, sorted(job.sizes.items()), sorted(job.known.items()), job.unchecked, job.layouts,
+               pipeline.profile(job), pipeline.WITH_VERSIONS.holds(job))
     key = f"{hashlib.sha256(source).hexdigest()} {options}"
     try:
         content = cached(key, f"{machine} {compiler()}",

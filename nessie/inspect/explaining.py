@@ -62,7 +62,7 @@ def explain_call(session: Session, job: pipeline.Job, function: str, arguments: 
     job = replace(job, layouts=tuple(layouts))
     ran = driver.run_through(job, forms.MONO, program, pipeline.pass_named("simplify"))
     flat = driver.made(ran.values())[forms.FLAT]
-    job = replace(job, sizes={**sizes(flat, layouts, values), **job.sizes})
+    job = replace(job, known=sizes(flat, layouts, values))
     found = explain_passes(job, ran | driver.run_through(job, forms.FLAT, flat, FUSE), everything)
     if session.target.name not in MEASURED or has_effects(flat):
         return found

@@ -39,7 +39,7 @@ def predictions(job: pipeline.Job, program: mono.Program, arguments: Sequence[An
     made = driver.made(ran.values())
     flat, schedule, fused = made[forms.FLAT], made[forms.SCHEDULE], made[forms.FUSED]
     assert job.layouts is not None
-    known = replace(job, sizes={**sizes(flat, job.layouts, arguments), **job.sizes}, strict=False)
+    known = replace(job, known=sizes(flat, job.layouts, arguments), strict=False)
     graphs = next(driver.steps(known, forms.FLAT, flat, (pipeline.pass_named("graph"),))).program
     return priced(graphs, schedule, fused, job)
 

@@ -22,16 +22,27 @@ def hints(program: ir.Program, sizes: Mapping[str, float], strict: bool) -> dict
     known = {of.name: sizes_of(of) for of in program.functions}
     result: dict[str, dict[str, float]] = {name: {} for name in known}
     for wish, number in sizes.items():
-        name = wish.lstrip("#").lower()
-        meant = [(function, found) for function, names in known.items()
-                 for found in ([names[name]] if name in names else
-                               dict.fromkeys(size for other, size in names.items() if stem(other) == name))]
+        meant = meant_by(wish, known)
         if strict and not meant:
             there = dict.fromkeys(other for names in known.values() for other in names)
             raise NessieError(f"nothing is called {wish} that has a size", hint=f"there are {', '.join(there)}")
         for function, size in meant:
             result[function][size] = number
     return result
+
+
+def named(program: ir.Program, sizes: Mapping[str, float]) -> dict[str, float]:
+    """Those of the sizes that the program has names for."""
+    known = {of.name: sizes_of(of) for of in program.functions}
+    return {name: number for name, number in sizes.items() if meant_by(name, known)}
+
+
+def meant_by(wish: str, known: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str]]:
+    """The functions with the sizes that the name stands for. `known`: the names of each function."""
+    name = wish.lstrip("#").lower()
+    return [(function, found) for function, names in known.items()
+            for found in ([names[name]] if name in names else
+                          dict.fromkeys(size for other, size in names.items() if stem(other) == name))]
 
 
 def sizes_of(function: ir.Function) -> dict[str, str]:

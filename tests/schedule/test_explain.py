@@ -524,6 +524,16 @@ def test_spaces_of_arguments_are_told(type_: str, tmp_path: Path, capsys: pytest
     assert [one["argument"] for one in json.loads(capsys.readouterr().out)["spaces"]] == [row[0] for row in rows]
 
 
+def test_arrays_that_a_pass_removes_give_no_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A call's sizes go by the names of simplified code; what users name must be there."""
+    path = tmp_path / "hist.nesl"
+    path.write_text("function hist(xs) = let r = collect({(x, 1) : x in xs}) in {(k, sum(v)) : k, v in r};")
+    main(["explain", str(path), "-e", "hist", "[1, 2, 1]"])
+    assert capsys.readouterr().out.startswith("hist on cpu, 3 regions")
+    assert main(["explain", str(path), "-e", "hist", "[1, 2, 1]", "--size", "rows=5"]) != 0
+    assert "nothing is called rows that has a size" in capsys.readouterr().err
+
+
 def test_steps_of_one_call_are_numbered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.nesl"
     path.write_text("function main(m) = {{sum({sum(r) : r in w}) : w in ws} : ws in slide2(m, 3, 1)};")

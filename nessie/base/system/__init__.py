@@ -13,6 +13,5 @@
     seen_files      files that several processes look at: do they see the same?
     extras          the extras of setup.cfg, and how they are installed
     disk_cache      the user's cache folder: entries by key, checked by checksum
-    own_files       Nessie's own files, and digests of them
     file_names      completes typed names of files
 """
