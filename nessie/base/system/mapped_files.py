@@ -13,6 +13,8 @@ from nessie.base.records import dataclass
 from nessie.base.system.ending import at_end, do_now
 from nessie.base.system.writing import removed
 
+MAPS = "/proc/self/maps"
+
 Array = np.ndarray[Any, Any]
 
 
@@ -28,6 +30,11 @@ class Place:
         if not self.count:
             return np.empty(0, self.dtype)
         return np.memmap(self.path, self.dtype, "r", self.offset, (self.count,))
+
+    def has(self, values: Array) -> bool:
+        """Are the values, which memory maps, of the file that is at the path now?"""
+        there = file_behind(self.array())
+        return there is not None and there == file_behind(values)
 
 
 class NewFile:
@@ -47,6 +54,20 @@ def mapped(file: NewFile, dtype: Any, count: int, mode: Literal["r", "c"] = "r")
     found = np.memmap(file.path, dtype, mode, 0, (count,))
     found.owner = file                      # type: ignore[attr-defined]
     return found
+
+
+def file_behind(values: Array) -> tuple[str, str] | None:
+    """Device and inode of the file that memory maps at the values, where the system tells this (Linux)."""
+    if not os.path.exists(MAPS):
+        return None
+    address = values.ctypes.data
+    with open(MAPS, encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            span, _, _, device, inode, *_ = line.split(maxsplit=5)
+            low, high = [int(end, 16) for end in span.split("-")]
+            if low <= address < high:
+                return (device, inode) if inode != "0" else None
+    return None
 
 
 def place_of(values: Array, modes: str = "r") -> Place | None:
