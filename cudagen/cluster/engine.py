@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there
 
 Sight = frozenset[str] | None               # names of workers; None: all
@@ -50,9 +52,11 @@ class Interrupted(Exception):
 
 class Engine(Protocol):
     """`runs`: can anything be submitted? `memory`: bytes that a task may count on, if that is known. `scratch`: a file
-    of the driver's; workers who see it see all that the driver makes for arrays; None: it makes none."""
+    of the driver's; workers who see it see all that the driver makes for arrays; None: it makes none. `files`: those
+    that a task needs, if it is to be done again."""
     memory: int | None
     scratch: Seen | None
+    files: WeakKeyDictionary[Any, frozenset[NewFile]]
 
     @property
     def runs(self) -> bool: ...
@@ -94,6 +98,7 @@ class InProcess:
 
     def __post_init__(self) -> None:
         self.names: list[str] = []
+        self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Done:

@@ -21,6 +21,7 @@ from itertools import count
 from time import monotonic
 from typing import Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
@@ -47,6 +48,7 @@ class OnDask:
         self.client, self.own, self.borrowed = client, own, borrowed
         self.process, self.users = os.getpid(), 1
         self.numbers = count()
+        self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
         self.run = uuid4().hex                  # of tasks that are no run's
         self.address = address(client)
         described = asked(client)

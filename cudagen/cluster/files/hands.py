@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
-from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cluster import tasks
@@ -30,13 +28,9 @@ NOBODY: Sight = frozenset()
 
 @dataclass(eq=False)
 class Hands:
-    """`run`: the name of what tasks belong to. `files`: those of the driver's own that a task needs, if it is to be
-    done again."""
+    """`run`: the name of what tasks belong to."""
     engine: Engine
     run: str = ""
-
-    def __post_init__(self) -> None:
-        self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                on: Sight = None) -> Any:
@@ -50,9 +44,9 @@ class Hands:
                 raise NessieError(f"no worker is left that sees {one.file.path}",
                                   hint="let all workers see the file, or start those again that do")
         task = self.engine.submit(name, function, *arguments, given=given, run=self.run, on=on)
-        others = [self.files.get(one, frozenset()) for one in given if not isinstance(one, InFile)]
+        others = [self.engine.files.get(one, frozenset()) for one in given if not isinstance(one, InFile)]
         if own := frozenset([one.own for one in read if one.own]).union(*others):
-            self.files[task] = own
+            self.engine.files[task] = own
         return task
 
     def gather(self, waiting: Sequence[Any]) -> list[Any]:
@@ -78,7 +72,7 @@ class Hands:
 
     def lying(self, values: np.ndarray[Any, Any], parts: Sequence[tuple[int, int]]) -> list[Slab]:
         """Slabs of an array that lies in a file: each task reads what it needs, if all workers see the file; else who
-        sees it reads these parts. None, if nobody does."""
+        sees it reads these parts. No slabs, if nobody does."""
         if not len(values):
             return []
         found = mapped_in(values)

@@ -1,6 +1,6 @@
 """What workers do for elements that go to others: they part what they have by who gets it, and put together what comes.
 
-What one task gives is for many, in buckets (cudagen.cluster.buckets).
+What one task gives is for many, in buckets (cudagen.cluster.moving.buckets).
 """
 from __future__ import annotations
 

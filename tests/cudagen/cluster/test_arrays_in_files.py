@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nessie.base.system.seen_files import look
+from nessie.cudagen.cluster import tasks
+from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.files.arrays import mapped_in
+from nessie.cudagen.cluster.files.hands import Hands
+from nessie.cudagen.cluster.tasks import Given
 
 XS = np.arange(100_000.0)
 
@@ -25,3 +30,18 @@ def test_a_file_that_has_taken_anothers_place_is_not_read(part: slice, tmp_path:
     os.replace(tmp_path / "new.npy", tmp_path / "xs.npy")
     assert mapped_in(mapped) is None
     assert mapped_in(np.load(tmp_path / "xs.npy", mmap_mode="r")[part]) is not None
+
+
+def test_a_file_for_an_array_goes_with_the_last_task_that_needs_it() -> None:
+    """Whoever has submitted the tasks, and whether that is still there."""
+    engine = InProcess(scratch=look(__file__))
+    (slab,) = Hands(engine).lying(XS, [(0, len(XS))])
+    path = slab.task.place.path
+    whole = Given("float", 0, len(XS), [(0, len(XS), 0, "", 0)])
+    first = Hands(engine).submit("whole", tasks.whole, whole, given=[slab.task])
+    second = Hands(engine).submit("whole", tasks.whole, whole, given=[first])
+    del slab, first
+    assert os.path.exists(path)
+    assert np.array_equal(engine.gather([second])[0][""], XS)
+    del second
+    assert not os.path.exists(path)
