@@ -16,6 +16,7 @@ import numpy as np
 from nessie.base.fitted import BEYOND, HINT
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.mapped_files import place_of
 from nessie.base.system.seen_files import refuse_other
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.moving.buckets import received
@@ -114,16 +115,21 @@ def functions_of(code: Code) -> dict[str, Any]:
 
 
 def of_run(run: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function gives, as a task of this run."""
+    """What the function gives, as a task of this run; the last argument is what other tasks gave. NessieError if a file
+    that it reads is another one before it, or has become one meanwhile."""
     with _lock:
         word = _words.get(run)
         if word is None:
             word = _words[run] = np.array([run in _stopped], np.int64)
     _task.word = word
     try:
-        return function(*arguments)
+        found = function(*arguments)
     finally:
         del _task.word
+    for one in (*arguments[:-1], *arguments[-1]):
+        if isinstance(one, InFile):
+            refuse_other(one.file)
+    return found
 
 
 def stop(run: str) -> None:
@@ -177,9 +183,6 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
         with_stack(job.stack, run)
     else:
         run()
-    for array in given:
-        if isinstance(array, InFile):
-            refuse_other(array.file)            # nor has it changed meanwhile
     return made
 
 
@@ -235,6 +238,11 @@ def assembled(part: Given | Made, given: list[Any]) -> np.ndarray[Any, Any]:
     return array
 
 
+def in_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array; of a file, which may change when the task is done, a copy."""
+    return array if place_of(array) is None else np.array(array)
+
+
 def cast(array: Given, base: str, given: list[Any]) -> Arrays:
     """An array with elements of another type. NessieError for ints that it does not have."""
     found = assembled(array, given)
@@ -247,7 +255,7 @@ def cast(array: Given, base: str, given: list[Any]) -> Arrays:
 
 def whole(array: Given, given: list[Any]) -> Arrays:
     """An array that many tasks read, put together once."""
-    return {"": assembled(array, given)}
+    return {"": in_memory(assembled(array, given))}
 
 
 def values(array: np.ndarray[Any, Any], given: list[Any]) -> Arrays:
@@ -284,7 +292,7 @@ def some_of(names: Sequence[str], given: list[Any]) -> Arrays:
 def picked(array: Given, places: np.ndarray[Any, Any] | None, given: list[Any]) -> np.ndarray[Any, Any]:
     """All elements between the array's bounds, or those at places."""
     found = assembled(array, given)
-    return found if places is None else found[places - array.low]
+    return in_memory(found) if places is None else found[places - array.low]
 
 
 def patched(array: Given, places: np.ndarray[Any, Any], values: np.ndarray[Any, Any], given: list[Any]) -> Arrays:
