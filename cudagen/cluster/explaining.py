@@ -16,6 +16,8 @@ from nessie.cudagen.cluster.device import HERE
 from nessie.cudagen.cluster.workers import ToldOfCluster
 
 ITEMS = 2                       # of a chunk of small data
+UNKNOWN = ("What small data cannot tell: how many elements there would be where data decide that, as after filters and "
+           "collect\n(a few are one worker's), and which version of a kernel their number would choose.")
 
 
 def in_words(told: ToldOfCluster, as_large: ToldOfCluster | None, why: str = "") -> str:
@@ -25,7 +27,7 @@ def in_words(told: ToldOfCluster, as_large: ToldOfCluster | None, why: str = "")
     small = f"These data are small: launches on at most {HERE:,} elements are on the driver, and all of these are."
     if as_large is None:
         return f"{small}\nHow large data would lie is not known: {why}.\n"
-    return f"{small}\nIf they were large, in chunks of {ITEMS} elements:\n{explained(as_large)}"
+    return f"{small}\nIf they were large, in chunks of {ITEMS} elements:\n{explained(as_large)}{UNKNOWN}\n"
 
 
 def explained(told: ToldOfCluster) -> str:

@@ -70,4 +70,6 @@ def lies(ranges: Range, held: Spread, broad: bool, workers: int) -> tuple[str, i
 def is_broad(ranges: Range, held: Spread) -> bool:
     """Do several tasks read so much of the array that they might as well have all of it?"""
     widths = np.maximum(0, ranges.high - ranges.low + 1)
-    return len(widths) > 1 and int(widths.sum()) > 2 * held.length + 64 * len(widths)
+    if len(widths) == 1:
+        return False
+    return bool(np.all(widths >= held.length)) or int(widths.sum()) > 2 * held.length + 64 * len(widths)

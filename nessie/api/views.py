@@ -19,6 +19,7 @@ from nessie.base.system.writing import write
 from nessie.inspect.views import VIEWS, Call, Subject, explanation_of, graphs_of, run_all, stages_of
 from nessie.lambda_cu.layout import layout_of_value
 from nessie.mono.copies.copies import monomorphic
+from nessie.running.target_names import DASK
 from nessie.session.calling import prepare_call
 from nessie.syntax import nodes as syntax
 from nessie.typing.signatures import concrete_type
@@ -199,6 +200,9 @@ def compiling(work: Callable[[], T]) -> T:
 
 
 def explain(asked: Asked, everything: bool) -> Explanation:
+    if (asked.target or asked.program._options.target) == DASK:
+        return explain_cluster(asked)
+
     def work() -> Explanation:
         from nessie.schedule.explain import json as explain_json
         from nessie.schedule.explain import text as explain_text
@@ -212,6 +216,22 @@ def explain(asked: Asked, everything: bool) -> Explanation:
         return Explanation(explain_text.as_text(asked.function, found, everything),
                            tuple(arguments.notes) if arguments is not None else (),
                            explain_json.as_json(asked.function, found))
+    return compiling(work)
+
+
+def explain_cluster(asked: Asked) -> Explanation:
+    """Of the target dask, how the arrays of a call lie on workers."""
+    if not asked.given:
+        raise NessieError("of the target dask, a call is explained, and there are no arguments",
+                          hint=f"{asked.function}.explain(...) with the arguments of a call; "
+                               'target="cpu" explains the kernels by types, too')
+
+    from nessie.inspect.on_cluster import explain_on_cluster
+
+    def work() -> Explanation:
+        call = held_by(asked)
+        found = explain_on_cluster(call.session, asked.program._options.workers, asked.function, call.names)
+        return Explanation(found.text(), tuple(call.notes), found.data())
     return compiling(work)
 
 

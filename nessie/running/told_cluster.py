@@ -16,7 +16,7 @@ from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.explaining import ITEMS
 from nessie.cudagen.cluster.workers import ToldOfCluster
-from nessie.running.target_names import DASK
+from nessie.running.target_names import DASK, LOCAL_WORKERS
 from nessie.running.targets import Target
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class ToldCluster(Target):
         return Cluster(built, self.engine, here, few, width, told=self.told)     # type: ignore[arg-type]
 
 
-def told_cluster(like: Target, workers: int) -> ToldCluster:
-    """Of so many workers, with the limits and the world of another target."""
+def told_cluster(like: Target, workers: int | None) -> ToldCluster:
+    """Of so many workers, or as many as are started without a number, with the limits and the world of another
+    target."""
     return ToldCluster(limits=like.limits, world=like.world, activity=like.activity, tuning=like.tuning,
-                       engine=InProcess(workers))
+                       engine=InProcess(workers or LOCAL_WORKERS))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from nessie.base.source import UsageError
 from nessie.inspect.views import VIEWS, Call, Subject
-from nessie.running.target_names import DASK, LOCAL_WORKERS
+from nessie.running.target_names import DASK
 from nessie.session.streams import say_aside, warn
 from nessie.syntax.parse import parse, read_source
 from nessie.tool.commands.compiling import job_for, warn_of, written
-from nessie.tool.commands.entry import define, ended, value_of_entry
+from nessie.tool.commands.entry import define, ended
 from nessie.tool.options import PIPE, format_asked, job_of, needed, new_session, tuning_of, type_of, write_result
 
 
@@ -55,20 +55,17 @@ def view(options: argparse.Namespace) -> int:
 
 def explain_cluster(options: argparse.Namespace) -> int:
     """How the arrays of a call lie on the workers of a cluster. The call is done in this process, in their tasks."""
-    from nessie.cudagen.cluster.explaining import in_words
+    from nessie.arguments.words import arguments_of
+    from nessie.inspect.on_cluster import explain_on_cluster
     from nessie.running.told_cluster import told_cluster
     if not options.entry or not options.arguments:
         raise UsageError("of the target dask, a call is explained: -e ENTRY ARG",
                          hint="nessie explain sums.nesl -e total '[1, 2, 3]' --target dask")
     session = new_session(options)
-    session.target = target = told_cluster(session.target, options.workers or LOCAL_WORKERS)
+    session.target = told_cluster(session.target, options.workers)      # whose workers read files
     define(session, parse(read_source(needed(options, "FILE"))))
-    target.performed = False
-    value_of_entry(session, options)
-    told, large = target.told, None
-    if not told.tasks and not target.performed:
-        session.target = again = target.as_large()
-        value_of_entry(session, options)
-        large = again.told
-    write_result(options, in_words(told, large, "the call has effects, and is not done again"))
+    entry = options.entry.lower()
+    arguments = session.target.in_time(lambda: arguments_of(session, entry, options.arguments, type_of(options)))
+    told = session.target.in_time(lambda: explain_on_cluster(session, options.workers, entry, arguments))
+    write_result(options, told.text())
     return ended(session, 0)

@@ -78,15 +78,15 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
         "if n == 0 then f else even(n - 1); "
         "function main(xs) = let n = round(xs[7] * 9.0) in (even(n), (if odd(n) then 1 else 2), even(5))",
         (FLOATS,), 1, 0),
-    "equal keys": ("main(is) = {(k, sum(v)) : (k, v) in collect({(rem(i, 7), i) : i in is})}", (PLACES,), 0, 0),
+    "equal keys": ("main(is) = {(k, sum(v)) : (k, v) in collect({(rem(i, 7), i) : i in is})}", (PLACES,), 0, 1),
     "sums by few keys": ("main(is, xs) = {(k, sum(v)) : (k, v) in collect({(rem(i, 5), x * 0.5) : i in is; x in xs})}",
-                         (PLACES, FLOATS), 0, 0),
+                         (PLACES, FLOATS), 0, 1),
     "float keys": ("main(xs, is) = {(k, sum(v)) : (k, v) in collect({(0.5 * x, i + 1) : x in xs; i in is})}",
                    (ODD, PLACES), 0, 0),
     "maxima of survivors by keys": (
         "main(is, xs) = {(k, max_val(v)) : (k, v) in collect({(rem(i, 6), x) : i in is; x in xs | x > 0.0})}",
-        (PLACES, FLOATS), 0, 0),
-    "histogram of rows": ("main(m) = histogram(flatten({{#row : x in row | x > 0.0} : row in m}))", (ROWS,), 0, 0),
+        (PLACES, FLOATS), 0, 1),
+    "histogram of rows": ("main(m) = histogram(flatten({{#row : x in row | x > 0.0} : row in m}))", (ROWS,), 0, 1),
     "the last write": ("main(xs, is) = xs <- {(rem(i * 7, 40), 2.0 * x) : i in is; x in xs}", (FLOATS, PLACES), 0, 0),
     "writes of rows": ("main(m, xs) = xs <- flatten({{(#row + j, x * 0.5) : j in [0:#row]; x in row} : row in m})",
                        (ROWS, FLOATS), 0, 0),
@@ -99,10 +99,10 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], int, int]] = {
     "ranks": ("main(xs) = rank({round(x) : x in xs})", (FLOATS,), 0, 0),
     "sort of rows": ("main(m) = {sort({x * 0.5 : x in row}) : row in m}", (ROWS,), 0, 0),
     "order of rows": ("main(m) = {rank({x * 0.5 : x in row}) : row in m}", (LONG,), 0, 0),
-    "sets of rows": ("main(m) = {remove_duplicates({round(x) : x in row}) : row in m}", (LONG,), 0, 3),
+    "sets of rows": ("main(m) = {remove_duplicates({round(x) : x in row}) : row in m}", (LONG,), 0, 10),
     "sort by": ("main(xs, is) = {x : (k, x) in sort_any({(rem(i, 7), x * 0.5) : i in is; x in xs})}",
                 (FLOATS, PLACES), 0, 2),
-    "sets": ("main(is) = remove_duplicates({rem(i * i, 41) : i in is})", (PLACES,), 0, 0),
+    "sets": ("main(is) = remove_duplicates({rem(i * i, 41) : i in is})", (PLACES,), 0, 1),
     "sparse matrix": ("main(m, v) = {sum({x * v[round(abs(x))] : x in row}) : row in m}", (ROWS, FLOATS), 0, 1),
 }
 

@@ -1,10 +1,13 @@
 """`nessie explain --target dask`: how arrays lie for the tasks of a cluster, also where the data are small."""
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import nessie
 from nessie.cudagen.cluster import device
 from nessie.tool.cli import main
 
@@ -12,6 +15,7 @@ TEXT = """
 function smooth(xs) = {0.5 * x + y : x in take(xs, #xs - 1); y in drop(xs, 1)};
 function spmv(m, v) = {sum({a * v[j] : (j, a) in row}) : row in m};
 function scattered(xs, is) = xs <- {(i, x * 2.0) : i in is; x in xs};
+function picked(xs, is) = xs -> is;
 function told(xs) = let ok = print_line("one") in sum(xs);
 """
 SMALL = "These data are small: launches on at most 1,048,576 elements are on the driver, and all of these are.\n"
@@ -35,6 +39,36 @@ def test_small_data_lie_as_large_data_would(call: list[str], lies: list[str], pa
     assert found.startswith(SMALL + LARGE)
     assert all(f"  {how}" in found for how in lies)
     assert not found.splitlines()[-1].startswith("0 tasks")
+
+
+@pytest.mark.parametrize("arguments", [["[1.0, 2.0, 3.0, 4.0, 5.0]", "[4, 0, 2, 2, 1]"], ["@xs.npy", "@is.npy"]])
+def test_what_data_pick_of_small_data_goes_where_it_would_of_large(
+        arguments: list[str], path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    numbers = np.random.default_rng(1)
+
+    def lies() -> list[str]:
+        assert main(["explain", path, "-e", "picked", *arguments, "--target", "dask", "--workers", "2"]) == 0
+        found = capsys.readouterr().out
+        return [re.sub(r"  [\d,]+ bytes$", "", line) for line in found.splitlines() if line.startswith("K")]
+
+    for size in (20, 300_000):
+        np.save("xs.npy", numbers.standard_normal(size))
+        np.save("is.npy", numbers.integers(0, size, size))
+        assert lies() == ["K1  is  in parts", "K1  xs  to all workers"], size
+        monkeypatch.setattr(device, "HERE", 1000)
+
+
+def test_python_gets_the_table() -> None:
+    program = nessie.compile(TEXT, target="dask", workers=2)
+    found = program.picked.explain(np.arange(4.0), np.array([3, 1, 0, 0]))
+    assert found.text.startswith(SMALL + LARGE)
+    assert "K1  xs  to all workers" in found.text
+    assert {"kernel": "K1", "array": "xs", "lies": "to all workers", "bytes": 64} in found.data["arrays"]
+    with pytest.raises(nessie.NessieError, match="a call is explained, and there are no arguments"):
+        program.picked.explain()
+    assert program.picked.explain(target="cpu", type="([float], [int])").text.startswith("picked on cpu")
 
 
 def test_large_data_are_told_as_they_lie(path: str, capsys: pytest.CaptureFixture[str],
