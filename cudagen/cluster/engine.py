@@ -1,7 +1,8 @@
-"""What a cluster is to Nessie: five calls. An engine is an existing one that people run already, behind these.
+"""What a cluster is to Nessie: six calls. An engine is an existing one that people run already, behind these.
 
     submit    a function of an importable module, on arguments that can be pickled and on what other tasks give
     gather    what tasks give, brought here
+    cancel    tasks that nobody waits for any more
     workers   how many tasks run at a time
     sees      which of them see a file
     close     the end
@@ -54,13 +55,16 @@ class Interrupted(Exception):
 class Engine(Protocol):
     """`runs`: can anything be submitted? `memory`: bytes that a task may count on, if that is known. `scratch`: a file
     of the driver's; workers who see it see all that the driver makes for arrays; None: it makes none. `files`: those
-    that a task needs, if it is to be done again."""
+    that a task needs, if it is to be done again. `dashboard`: the address of its page."""
     memory: int | None
     scratch: Seen | None
     files: WeakKeyDictionary[Any, frozenset[NewFile]]
 
     @property
     def runs(self) -> bool: ...
+
+    @property
+    def dashboard(self) -> str: ...
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Any:
@@ -72,6 +76,9 @@ class Engine(Protocol):
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
         """What the tasks give, when they are done. Died, Deserted or Interrupted, if they never are; what else their
         runs have to do is given up then."""
+
+    def cancel(self, waiting: Sequence[Any]) -> None:
+        """Nobody waits for these tasks any more; what is done for their runs ends soon."""
 
     def workers(self) -> int:
         """How many tasks run at a time."""
@@ -96,6 +103,7 @@ class InProcess:
     memory: int | None = None
     scratch: Seen | None = None
     runs = True
+    dashboard = ""
 
     def __post_init__(self) -> None:
         self.names: list[str] = []
@@ -111,6 +119,9 @@ class InProcess:
         if wait(len(waiting), len(waiting), ""):
             raise Interrupted
         return [task.value for task in waiting]
+
+    def cancel(self, waiting: Sequence[Done]) -> None:
+        """They are done."""
 
     def workers(self) -> int:
         return self.at_a_time

@@ -148,6 +148,11 @@ def interrupt_address() -> int:
     return int(getattr(_task, "word", _never).ctypes.data)
 
 
+def interrupted() -> bool:
+    """Is the run of this thread's task stopped?"""
+    return bool(getattr(_task, "word", _never)[0])
+
+
 def run_chunks(job: Job, given: list[Any]) -> Arrays:
     """`given`: the code, and what tasks gave."""
     function = functions_of(given[0])[job.function]

@@ -95,14 +95,15 @@ class Compiled:
 @dataclass(frozen=True, eq=False)
 class Typed:
     """A `function` at types, as a program. Each of its `parameters` is the number of an argument or the value of a
-    top-level variable. `exp` is the call, whose arguments are variables of these `names` of the environment; `compiled`
-    has its code by layouts and target."""
+    top-level variable. `variables`: the values of those that it uses, by internal name. `exp` is the call, whose
+    arguments are variables of these `names` of the environment; `compiled` has its code by layouts and target."""
     function: str
     exp: typed.Exp
     names: tuple[str, ...]
     environment: Environment
     program: mono.Program
     parameters: tuple[Any, ...]
+    variables: dict[str, Any]
     result: Type
     compiled: dict[tuple[tuple[ir.Layout, ...], str], Compiled] = field(default_factory=dict)
 
@@ -144,7 +145,7 @@ class Calls:
         def work() -> tuple[Any, Type, list[Any]]:
             found = self.at_types(function, taken.types, taken.names)
             given = found.arguments(taken.values)
-            variables = [p for p in found.parameters if not isinstance(p, Number)]
+            variables = [*found.variables.values()]
             seed = self.session.target.world.seed
             try:
                 return self.run(found, given, taken, target), found.result, variables
@@ -226,9 +227,11 @@ class Calls:
         check_leaves(f"what {function} gives", result, self.session.content)
         made = monomorphic_expression(environment, definition.value, result)
         numbers = {name: Number(number) for number, name in enumerate(names)}
-        parameters = [numbers[v.name] if v.name in numbers else self.session.values[v.name]
+        variables = {v.name: self.session.values[v.name] for v in made.variables if v.name not in numbers}
+        parameters = [numbers[v.name] if v.name in numbers else variables[v.name]
                       for v in made.variables if erase(v.type, environment)]
-        return Typed(function, definition.value, tuple(names), environment, made.program, tuple(parameters), result)
+        return Typed(function, definition.value, tuple(names), environment, made.program, tuple(parameters), variables,
+                     result)
 
     def for_target(self, found: Typed, given: Sequence[Any], target: str) -> Compiled:
         layouts = found.layouts(given)

@@ -170,15 +170,16 @@ function turned_or_bad(xs) = {turns(x) : x in xs | if x > 5.0 then xs[-1] > 0.0 
 
 
 @pytest.mark.parametrize("function, message", [
-    ("turned", "rows 0 to 63 of {}: it took longer than 1 s"),
+    ("turned", "rows 0 to 63 of {}: it took longer than 3 s"),
     ("turned_or_bad", "rows 0 to 63 of {}: Sequence reference (a[i]) out of bounds")])
 def test_a_row_without_an_end_takes_the_time_of_a_part(function: str, message: str, tmp_path: Path) -> None:
     """When time is up, nobody looks any more for the row that fails. The first half of these, alone, has no end."""
     path = tmp_path / "xs.npy"
     np.save(path, np.concatenate([[-1.0] * 30, [1.0], [-1.0] * 30, [9.0] * 3]))
-    program, began = nessie.compile(LOOPS, seconds=1), monotonic()
+    nessie.compile(LOOPS)[function](np.array([-1.0]))           # which leaves its code on disk
+    program, began = nessie.compile(LOOPS, seconds=3), monotonic()
     refused(message.format(path), lambda: list(program[function].map_partitions(path)))
-    assert monotonic() - began < 30
+    assert monotonic() - began < 60
 
 
 @pytest.mark.parametrize("workers", [2])

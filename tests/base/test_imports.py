@@ -73,8 +73,8 @@ CIRCLES = [
     # a session obeys commands, which change it
     {"session.calling", "session.commands", "session.session"},
     # a program has functions, which belong to it
-    {"api.function", "api.partitions.calling", "api.partitions.doing", "api.partitions.map_partitions", "api.program",
-     "api.views"},
+    {"api.function", "api.partitions.calling", "api.partitions.doing", "api.partitions.elsewhere",
+     "api.partitions.map_partitions", "api.program", "api.views"},
     # lists hold arrays, whose elements are lists
     {"api.values.arguments", "api.values.awkward_arrays", "api.values.graphs", "api.values.lists",
      "api.values.numpy_arrays"},

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from nessie.api.calls import Typed
 from nessie.api.lengths import in_form
 from nessie.api.parameters import arranged
 from nessie.api.partitions.arguments import Given, Settled, Stream, plain
@@ -60,8 +61,8 @@ class PartCall:
                      for value, type_ in zip(values, settled.types, strict=True)]
         return in_form(Taken(tuple(arguments), settled.names, room.used), due, Told(), room)
 
-    def result_type(self, taken: Taken) -> Type:
-        return run_deep(lambda: self.program._calls.at_types(self.function, taken.types, taken.names).result)
+    def typed(self, taken: Taken) -> Typed:
+        return run_deep(lambda: self.program._calls.at_types(self.function, taken.types, taken.names))
 
     def result(self, parts: Parts, files: Sequence[File]) -> tuple[Any, Type]:
         """The flat result and its type. NessieError, with the first row that fails if there is one."""

@@ -1,26 +1,30 @@
 """Calls on all parts: one after another here, while the next one is read; or by the workers of a cluster."""
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from nessie.api.partitions.arguments import Settled
 from nessie.api.partitions.calling import PartCall, Parts, room_of
+from nessie.api.partitions.elsewhere import program_of
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.deep import run_deep
 from nessie.base.types import Type
 from nessie.files.partitions.outputs import Out
 from nessie.files.partitions.readers import Reader
 from nessie.files.parts import File
+from nessie.running.target_names import DASK, LOCAL_WORKERS
 from nessie.syntax import nodes as syntax
 
 if TYPE_CHECKING:
     from nessie.api.program import Program
+    from nessie.cudagen.cluster.engine import Engine
     from nessie.running.targets import Where
 
 AHEAD = 2                       # parts for each worker that are asked for before their results are taken
@@ -31,11 +35,11 @@ Result = tuple[Any, Type]       # a flat value, of this type; of a folder, the p
 
 @dataclass(frozen=True)
 class Work:
-    """What is done with each part, by whom it may concern. `made_of`: the texts of the program, its options and how it
-    is compiled, as pickle has them; `out`: the folder that workers write to."""
-    made_of: bytes
+    """What workers do with each part. `made`: the program, for them; `out`: the folder that they write to."""
+    made: bytes
     function: str
     asked: syntax.TypeExp | None
+    settled: Settled
     columns: Sequence[str] | None
     out: Out | None
 
@@ -83,54 +87,85 @@ def here(call: PartCall, parts: Iterable[Read], out: Out | None) -> Generator[Re
         yield result, type_
 
 
-def on_cluster(call: PartCall, partitions: Iterator[Parts], columns: Sequence[str] | None, out: Out | None,
-               engine: Any, keeps: bool) -> Generator[Result, None, None]:
-    """By workers, of which each has a few parts to do at any time. `keeps`: the engine is another's."""
-    program = call.program
-    made_of = pickle.dumps((tuple(program._texts), program._options.plain(), program._plain_job()))
-    work = Work(made_of, call.function, call.asked, columns, out)
-    waiting, numbered = deque[Any](), enumerate(partitions)
+def on_cluster(work: Work, partitions: Iterator[Parts], workers: AbstractContextManager[Engine]
+               ) -> Generator[Result, None, None]:
+    """By workers, of which each has a few parts to do at any time. What they still do is given up at the end."""
+    waiting, numbered, run = deque[tuple[Parts, Any]](), enumerate(partitions), uuid4().hex
+    with workers as engine:
+        try:
+            given = engine.submit(f"{work.function}-arguments", given_to_all, work, run=run)
+            while True:
+                for number, parts in islice(numbered, AHEAD * engine.workers() - len(waiting)):
+                    waiting.append((parts, engine.submit(f"{work.function}-{number}", on_worker, parts, number,
+                                                         given=[given], run=run)))
+                if not waiting:
+                    return
+                found = waited_for(engine, *waiting[0])
+                waiting.popleft()
+                yield found
+        finally:
+            if waiting:
+                engine.cancel([task for _, task in waiting])
+
+
+def waited_for(engine: Engine, parts: Parts, task: Any) -> Result:
+    """What the task gives, which computes these parts. NessieError, which names them, if nobody could."""
+    from nessie.cudagen.cluster.engine import Deserted, Died
     try:
-        arguments = engine.submit(f"{call.function}-arguments", given_to_all, call.settled)
-        while True:
-            for number, parts in islice(numbered, AHEAD * engine.workers() - len(waiting)):
-                waiting.append(engine.submit(f"{call.function}-{number}", on_worker, work, parts, number,
-                                             given=[arguments]))
-            if not waiting:
-                return
-            (found,) = engine.gather([waiting[0]])
-            waiting.popleft()
-            if isinstance(found, Failure):
-                raise NessieError(found.message, *found.places, hint=found.hint)
-            yield found
-    finally:
-        if waiting:
-            engine.cancel([*waiting])
-        if not keeps:
-            engine.close()
+        (found,) = engine.gather([task])
+    except Died as death:
+        raise NessieError(f"{parts[0]} has killed one worker after another", hint=death.hint) from None
+    except Deserted as lack:
+        raise NessieError(f"{lack.why}: {parts[0]} is not computed", hint=lack.hint) from None
+    if isinstance(found, Failure):
+        raise NessieError(found.message, *found.places, hint=found.hint)
+    result: Result = found
+    return result
 
 
-def engine_of(where: Where) -> Any:
-    """The workers of a cluster, or of this machine, for one use."""
+@contextmanager
+def workers_of(program: Program, where: Where | None) -> Iterator[Engine]:
+    """The workers of a cluster, or of this machine, for one use; None: those that the program has."""
+    if where is None:
+        yield program._calls.target(DASK).engine_of_cluster()
+        return
     from nessie.cudagen.cluster.on_dask import connected, started
-    from nessie.running.target_names import LOCAL_WORKERS
     engine = connected(where.cluster) if where.cluster is not None else started(where.workers or LOCAL_WORKERS)
-    if where.dashboard is not None:
-        where.dashboard(f"Dask's dashboard: {engine.dashboard}")
-    return engine
+    try:
+        if where.dashboard is not None:
+            where.dashboard(f"Dask's dashboard: {engine.dashboard}")
+        yield engine
+    finally:
+        engine.close()
 
 
 # Workers ----------------------------------------------------------------------------------------
 
 
-def given_to_all(settled: Settled, given: list[Any]) -> Settled:
-    """The arguments, which go to each worker once."""
-    return settled
+def given_to_all(work: Work, given: list[Any]) -> Work:
+    """What is the same for all parts goes to each worker once."""
+    return work
 
 
-def on_worker(work: Work, parts: Parts, number: int, given: list[Any]) -> Result | Failure:
-    program = program_of(work.made_of)
-    call = PartCall(program, work.function, work.asked, given[0])
+def on_worker(parts: Parts, number: int, given: list[Any]) -> Result | Failure:
+    """What the function gives on the parts, or why it fails."""
+    from nessie.cudagen.cluster.tasks import interrupted
+    work: Work = given[0]
+
+    def look() -> None:
+        if interrupted():
+            raise KeyboardInterrupt
+    try:
+        return run_deep(lambda: computed(work, parts, number), meanwhile=look)
+    except NessieError as error:
+        return Failure(error.message, tuple(error.places), error.hint)
+    except KeyboardInterrupt:
+        return Failure("interrupted", (), "")
+
+
+def computed(work: Work, parts: Parts, number: int) -> Result:
+    program = program_of(work.made)
+    call = PartCall(program, work.function, work.asked, work.settled)
     readers = [Reader(work.columns) for _ in parts]
     try:
         files = [reader.read(part, room_of(program)) for reader, part in zip(readers, parts, strict=True)]
@@ -138,19 +173,6 @@ def on_worker(work: Work, parts: Parts, number: int, given: list[Any]) -> Result
         if work.out is not None:
             result = work.out.write_part(number, result, type_, program._session.content)
         return result, type_
-    except NessieError as error:
-        return Failure(error.message, tuple(error.places), error.hint)
     finally:
         for reader in readers:
             reader.close()
-
-
-@lru_cache(maxsize=4)
-def program_of(made_of: bytes) -> Program:
-    from nessie.api.program import Program
-    from nessie.base.source import Source
-    texts, options, job = pickle.loads(made_of)
-    program = Program(None, options, job)
-    for name, text in texts:
-        program._evaluate(Source(name, text))
-    return program

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nessie.api.parameters import parameters_of
 from nessie.api.partitions.arguments import Stream, Value, placed
 from nessie.api.partitions.calling import PartCall, refuse_effects, room_of, settled
-from nessie.api.partitions.doing import engine_of, here, on_cluster, read_parts
+from nessie.api.partitions.doing import Work, here, on_cluster, read_parts, workers_of
+from nessie.api.partitions.elsewhere import made_of
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.types import Fun
@@ -98,7 +99,7 @@ def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Map
         taken = call.taken(parts, files)
         refuse_effects(call, taken)
         if out is not None:
-            out.refuse_type(call.result_type(taken), program._session.content)
+            out.refuse_type(call.typed(taken).result, program._session.content)
             make(out)
     except BaseException:
         reading.close()
@@ -107,6 +108,6 @@ def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Map
     if asked.where is None and program._options.target != DASK:
         return call, here(call, chain([first], reading), folder)
     reading.close()
-    keeps = asked.where is None
-    engine = program._calls.target(DASK).engine_of_cluster() if asked.where is None else engine_of(asked.where)
-    return call, on_cluster(call, zipped(paths), columns, folder, engine, keeps)
+    made = made_of(program, call.typed(taken).variables)
+    work = Work(made, asked.function, asked.asked, call.settled, columns, folder)
+    return call, on_cluster(work, zipped(paths), workers_of(program, asked.where))

@@ -1,0 +1,141 @@
+"""Functions on parts of files by workers: what they do after an interrupt, a failure, or when nobody wants the rest."""
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nessie
+from nessie.base.source import NessieError
+from nessie.cudagen.cluster import on_dask
+from nessie.cudagen.cluster.engine import Deserted, Died, InProcess, Wait, quiet
+from nessie.files.partitions import partitions
+
+pytest.importorskip("distributed")
+
+TEXT = """
+greeting = print_string("hello");
+known = get_environment_variable("NESSIE_KNOWN");
+function doubled(xs) = {2.0 * x : x in xs};
+function grown(xs) = {x + float(#known) : x in xs};
+function turns(x) = if x < 0.0 then x else turns(x + 0.0);
+function turned(xs) = {turns(x) : x in xs};
+function small(xs) = {if x < 250.0 then x else xs[-1] : x in xs};
+"""
+PARTS, ROWS = 4, 100
+
+
+class Recorded(InProcess):
+    """Tasks in this process. `cancelled`: how many were given up; `starts`, `ends`: how often it was asked for, and
+    closed."""
+    cancelled = starts = ends = 0
+
+    def started(self, workers: int) -> Recorded:
+        self.starts += 1
+        return self
+
+    def cancel(self, waiting: Sequence[Any]) -> None:
+        self.cancelled += len(waiting)
+
+    def close(self) -> None:
+        self.ends += 1
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of some parts."""
+    monkeypatch.setattr(partitions, "BYTES", 8 * ROWS)
+    np.save(tmp_path / "xs.npy", np.arange(float(PARTS * ROWS)))
+    return tmp_path / "xs.npy"
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    """What stands for workers on this machine."""
+    found = Recorded()
+    monkeypatch.setattr(on_dask, "started", found.started)
+    return found
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[on_dask.OnDask]:
+    """Two processes."""
+    found = on_dask.started(2)
+    yield found
+    found.close()
+
+
+def test_workers_are_asked_for_when_results_are(path: Path, engine: Recorded) -> None:
+    """Who wants no result has no workers; who wants no more gives up what they do."""
+    program = nessie.compile(TEXT)
+    program.doubled.map_partitions(path, workers=2)
+    gc.collect()
+    assert engine.starts == 0
+    results = program.doubled.map_partitions(path, workers=2)
+    assert next(results).tolist() == [2.0 * x for x in range(ROWS)]
+    del results
+    gc.collect()
+    assert (len(engine.names), engine.cancelled, engine.starts, engine.ends) == (1 + PARTS, PARTS - 1, 1, 1)
+    assert len(list(program.doubled.map_partitions(path, workers=2))) == PARTS
+    assert (engine.cancelled, engine.starts, engine.ends) == (PARTS - 1, 2, 2)
+
+
+def test_only_the_driver_evaluates_the_program(path: Path, engine: Recorded, monkeypatch: pytest.MonkeyPatch,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    """Workers have its values, whatever they would be there."""
+    monkeypatch.setenv("NESSIE_KNOWN", "four")
+    program = nessie.compile(TEXT)
+    monkeypatch.setenv("NESSIE_KNOWN", "seven..")
+    found = list(program.grown.map_partitions(path, workers=2))
+    assert np.concatenate(found).tolist() == [x + 4.0 for x in range(PARTS * ROWS)]
+    assert capsys.readouterr().out == "hello\n"
+
+
+def test_a_row_that_fails_is_told_by_workers(path: Path, workers: on_dask.OnDask) -> None:
+    program = nessie.compile(TEXT)
+    results = program.small.map_partitions(path, cluster=workers.client)
+    assert [part.tolist() for part in (next(results), next(results))] == [
+        [*map(float, range(ROWS))], [*map(float, range(ROWS, 2 * ROWS))]]
+    with pytest.raises(NessieError, match=r"row 250 of .*xs\.npy: Sequence reference .*\n(.*\n)+.*the index is -1"):
+        next(results)
+
+
+@pytest.mark.parametrize("death, message", [
+    (Died("doubled-0-1f-2"), "rows 0 to 99 of {} has killed one worker after another\nhint: do workers have memory"),
+    (Deserted("doubled-0-1f-2", 0, "the cluster has had no workers for 60 s", "start some"),
+     "the cluster has had no workers for 60 s: rows 0 to 99 of {} is not computed\nhint: start some")])
+def test_a_part_that_nobody_could_compute_is_named(death: NessieError, message: str, path: Path, engine: Recorded,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    def gather(waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
+        raise death
+
+    monkeypatch.setattr(engine, "gather", gather)
+    with pytest.raises(NessieError) as error:
+        list(nessie.compile(TEXT).doubled.map_partitions(path, workers=2))
+    assert message.format(path) in str(error.value)
+    assert (engine.cancelled, engine.ends) == (PARTS, 1)
+
+
+def test_an_interrupt_ends_the_part_that_is_computed(path: Path, workers: on_dask.OnDask) -> None:
+    """Workers are free soon, though the function would never end."""
+    np.save(path, np.append(np.full(PARTS * ROWS - ROWS, -1.0), np.ones(ROWS)))
+    results = nessie.compile(TEXT).turned.map_partitions(path, cluster=workers.client)
+    for _ in range(PARTS - 1):
+        next(results)                   # workers have the code by then
+    Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        next(results)
+    began = monotonic()
+    for worker in workers.client.nthreads():
+        assert workers.client.submit(abs, -1, workers=[worker], pure=False).result(60) == 1
+    assert monotonic() - began < 30
+    np.save(path, np.arange(float(PARTS * ROWS)))
+    found = list(nessie.compile(TEXT).doubled.map_partitions(path, cluster=workers.client))
+    assert np.concatenate(found).tolist() == [2.0 * x for x in range(PARTS * ROWS)]
