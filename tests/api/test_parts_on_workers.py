@@ -98,6 +98,19 @@ def test_only_the_driver_evaluates_the_program(path: Path, engine: Recorded, mon
     assert capsys.readouterr().out == "hello\n"
 
 
+def test_a_file_that_changes_between_its_parts_is_told(path: Path, engine: Recorded) -> None:
+    """Here and by workers, rows of two files are never mixed."""
+    program, engine.at_a_time = nessie.compile(TEXT), 1
+    for workers in (None, 2):
+        np.save(path, np.arange(float(PARTS * ROWS)))
+        results = program.doubled.map_partitions(path, workers=workers)
+        assert next(results).tolist() == [2.0 * x for x in range(ROWS)]
+        np.save(path.with_name("new.npy"), np.ones(PARTS * ROWS))
+        path.with_name("new.npy").replace(path)
+        with pytest.raises(NessieError, match=r"xs\.npy is not what it was when it was opened: it has changed"):
+            list(results)
+
+
 def test_a_row_that_fails_is_told_by_workers(path: Path, workers: on_dask.OnDask) -> None:
     program = nessie.compile(TEXT)
     results = program.small.map_partitions(path, cluster=workers.client)

@@ -22,7 +22,7 @@ from nessie.base.types import Type, expand
 from nessie.base.values import Flat, arrays
 from nessie.files.arrow_format import COLUMNS
 from nessie.files.files import made
-from nessie.files.partitions.partitions import Partition
+from nessie.files.partitions.partitions import Partition, refuse_changed
 from nessie.files.partitions.readers import some_rows
 from nessie.files.parts import File
 from nessie.lengths.told import Told
@@ -68,13 +68,16 @@ class PartCall:
         """The flat result and its type. NessieError, with the first row that fails if there is one."""
         taken, limit = self.taken(parts, files), self.program._calls.limits.deadline()
         try:
-            return self.called(taken, limit)
+            found = self.called(taken, limit)
         except Interrupted:
             raise
         except NessieError as error:
             row, told = self.failing_row(taken, limit) or (None, error)
             where = str(parts[0]) if row is None else parts[0].row(row)
             raise NessieError(f"{where}: {told.message}", *told.places, hint=told.hint) from None
+        for part in parts:
+            refuse_changed(part)
+        return found
 
     def called(self, taken: Taken, limit: Deadline) -> tuple[Any, Type]:
         calls, target = self.program._calls, self.program._options.target

@@ -6,9 +6,11 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.base.system.memory import MemoryBudget
+from nessie.base.system.seen_files import Seen
 from nessie.files.reading import PIECE, Reading
 
 SIZE = 4 << 20                  # bytes of a part; the objects that its values are first take ten times as many
@@ -18,7 +20,8 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 @dataclass(frozen=True)
 class Lines:
     """The bytes of a file from `start` to before `end`, which are these lines, counted from 1. `header`: the bytes
-    that come first, which name a table's columns; `header_lines`: how many lines they are."""
+    that come first, which name a table's columns; `header_lines`: how many lines they are; `seen`: the file as it was
+    when it was parted."""
     path: str
     start: int
     end: int
@@ -26,6 +29,7 @@ class Lines:
     last: int
     header: int = 0
     header_lines: int = 0
+    seen: Seen | None = field(default=None, kw_only=True)
 
     def __str__(self) -> str:
         return f"lines {self.first:,} to {self.last:,} of {self.path}" if self.end > self.start else self.path

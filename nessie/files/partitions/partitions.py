@@ -13,12 +13,14 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
+from nessie.base.system.seen_files import Seen, look, refuse_other
 from nessie.files.arrow_format import broken, pyarrow
 from nessie.files.files import ending_of, refusals
 from nessie.files.numpy_format import array_in
@@ -34,9 +36,11 @@ CODE = 4
 
 @dataclass(frozen=True)
 class Whole:
-    """A file. `first`: the number of its first row, as for other parts."""
+    """A file. `first`: the number of its first row, as for other parts; `seen`: the file as it was when it was
+    parted."""
     path: str
     first: int = 0
+    seen: Seen | None = field(default=None, kw_only=True)
 
     def __str__(self) -> str:
         return self.path
@@ -163,7 +167,15 @@ def ranges(path: str) -> Iterator[Rows]:
 def partitions_of(path: str) -> Iterator[Partition]:
     """The parts of a file, of one of the kinds that have some, in their order."""
     with refusals(path):
-        yield from PARTS[ending_of(path)](path)
+        seen = look(path)
+        for part in PARTS[ending_of(path)](path):
+            yield replace(part, seen=seen)
+
+
+def refuse_changed(part: Partition) -> None:
+    """NessieError if the file is another one than when it was parted: rows of two files are never mixed."""
+    if part.seen is not None:
+        refuse_other(part.seen)
 
 
 PARTS: dict[str, Callable[[str], Iterator[Partition]]] = {

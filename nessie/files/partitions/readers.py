@@ -14,7 +14,7 @@ from nessie.files.files import ending_of, refusals
 from nessie.files.json_format import read_jsonl
 from nessie.files.numpy_format import array_in, array_rows, read_npz
 from nessie.files.partitions.lines import Lines, Section
-from nessie.files.partitions.partitions import Partition, RowGroup, Rows, open_parquet
+from nessie.files.partitions.partitions import Partition, RowGroup, Rows, open_parquet, refuse_changed
 from nessie.files.parts import File
 from nessie.files.reading import Reading
 from nessie.files.table import read_csv, read_tsv
@@ -41,6 +41,8 @@ class Reader:
         self.opened: Opened | None = None
 
     def read(self, part: Partition, room: MemoryBudget) -> File:
+        """The part of a file that has not changed by now; who has used all of it looks once more (refuse_changed)."""
+        refuse_changed(part)
         with refusals(part.path):
             match part:
                 case Lines():

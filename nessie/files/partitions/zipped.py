@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from nessie.base.source import NessieError
 from nessie.files.files import ending_of
@@ -29,7 +30,7 @@ def zipped(files: Sequence[Sequence[str]]) -> Iterator[Sequence[Partition]]:
             raise NessieError(f"{named(paths)} has {rows:,} row{'s' * (rows != 1)}, and {named(files[leads])} has "
                               f"{total:,}")
         if bending[at]:
-            every[at] = cut_like(paths[0], lead)
+            every[at] = cut_like(parts[0], lead)
         elif [part.count for part in parts] != [part.count for part in lead]:
             raise NessieError(f"{named(paths)} and {named(files[leads])} have row groups of different lengths",
                               hint="write one of them anew, with as many rows in each group as the other has, or as a "
@@ -49,10 +50,11 @@ def parts_of(paths: Sequence[str]) -> list[Rows]:
     return found
 
 
-def cut_like(path: str, lead: Sequence[Rows]) -> list[Rows]:
+def cut_like(file: Rows, lead: Sequence[Rows]) -> list[Rows]:
+    """The rows of a file, of which one part is given, in parts like these."""
     found, first = list[Rows](), 0
     for part in lead:
-        found.append(Rows(path, first, part.count))
+        found.append(replace(file, first=first, count=part.count))
         first += part.count
     return found
 
