@@ -74,8 +74,9 @@ def cluster_program(built: CpuProgram, width: int | None = None, quick: bool = F
     launchers: dict[str, CpuLauncher] = {}
     for plan in reversed(module.plans):
         launchers[plan.name] = CpuLauncher(plan, False, False, launchers[plan.alone.plan] if plan.alone else None)
+    on_workers = Code(hashlib.sha256(code).hexdigest(), code, names, building.features())
     return ClusterProgram(launchers, {f.name: f for f in module.functions}, borders, facts,
-                          built.recursive, parts.kernels, askers, Code(hashlib.sha256(code).hexdigest(), code, names))
+                          built.recursive, parts.kernels, askers, on_workers)
 
 
 def functions_in(module: Module, phase: Phase) -> list[loops.Function]:

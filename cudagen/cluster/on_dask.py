@@ -6,7 +6,8 @@
 Who asks for the same shares an engine, which ends when all of them have closed it.
 
 Futures are all that is used of Dask. A task's name begins with its kernel's, which Dask's dashboard shows. Workers that
-are not fit (cudagen.cluster.processes.fitness) are refused, when the driver connects and when they join.
+are not fit (cudagen.cluster.processes.fitness) are refused when the driver connects. Those that join later get tasks
+before the driver knows of them: tasks refuse to be done there, and the driver then says why.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent import futures
 from contextlib import suppress
 from itertools import count
@@ -27,11 +28,10 @@ from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
 from nessie.base.system.forking import across_forks
 from nessie.base.system.mapped_files import NewFile
-from nessie.base.system.own_files import digests
 from nessie.base.system.seen_files import Seen, is_there, look
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Deserted, Died, Interrupted, Sight, Wait, quiet
-from nessie.cudagen.cluster.processes.fitness import asked, described_here, refuse, version
+from nessie.cudagen.cluster.processes.fitness import alike, fit
 from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
@@ -51,12 +51,11 @@ class OnDask:
         self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
         self.run = uuid4().hex                  # of tasks that are no run's
         self.address = address(client)
-        described = asked(client)
-        if not described:
+        self.known = fit(client)
+        if not self.known:
             raise NessieError(f"the cluster at {self.address} has no workers",
                               hint=f"start one: dask worker {self.address}")
-        refuse(described, self.files_of)
-        self.known, self.there = {*described}, {*described}
+        self.there = {*self.known}
         self.token = NewFile()
         self.scratch = look(self.token.path)
         self.sight: dict[Seen, dict[str, bool]] = {}            # whether a worker sees a file
@@ -65,7 +64,7 @@ class OnDask:
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Any:
         run = run or self.run
-        return self.client.submit(tasks.of_run, run, function, *arguments, list(given),
+        return self.client.submit(tasks.of_run, alike(), run, function, *arguments, list(given),
                                   key=f"{name}-{run}-{next(self.numbers)}", pure=False,
                                   workers=None if on is None else sorted(on))
 
@@ -78,15 +77,19 @@ class OnDask:
             while not futures.wait([values], LOOK).done:
                 if wait(*watch.look(waiting)):
                     raise Interrupted
+        except BaseException:
+            self.cancel(waiting)                # which ends `values`, too
+            raise
+        try:
             return list(values.result())
+        except futures.CancelledError:
+            raise self.gone() from None
         except KilledWorker as error:
             self.cancel(waiting)
             raise Died(str(error.task)) from None
-        except futures.CancelledError:
-            raise NessieError(f"the scheduler of the cluster at {self.address} has gone",
-                              hint="start it and its workers again, then this program") from None
-        except BaseException:
-            self.cancel(waiting)                # which ends `values`, too
+        except Exception:
+            self.cancel(waiting)
+            self.threads()                      # it may have failed because who has joined is not fit
             raise
 
     def cancel(self, waiting: Sequence[Any]) -> None:
@@ -101,17 +104,18 @@ class OnDask:
 
     def threads(self) -> int:
         """Those of the workers that there are. Who has joined is refused like the first ones."""
-        threads = self.client.nthreads()
-        if new := sorted({*threads} - self.known):
-            refuse(self.client.run(described_here, version(), workers=new), self.files_of)
-            self.known |= {*new}
+        try:
+            threads = self.client.nthreads()
+            if new := sorted({*threads} - self.known):
+                self.known |= fit(self.client, new)
+        except OSError:
+            raise self.gone() from None
         self.there = {*threads}
         return sum(map(int, threads.values()))
 
-    def files_of(self, worker: str) -> Mapping[str, str]:
-        """Digests of Nessie's files there."""
-        found: Mapping[str, str] = self.client.run(digests, workers=[worker])[worker]
-        return found
+    def gone(self) -> NessieError:
+        return NessieError(f"the scheduler of the cluster at {self.address} has gone",
+                           hint="start it and its workers again, then this program")
 
     def sees(self, file: Seen) -> Sight:
         """Of those that there were when they were counted last; each is asked once."""

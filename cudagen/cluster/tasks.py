@@ -20,8 +20,10 @@ from nessie.base.system.mapped_files import place_of
 from nessie.base.system.seen_files import refuse_other
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.moving.buckets import received
+from nessie.cudagen.cluster.processes.fitness import LEAST, SAME, alike
 from nessie.cudagen.cluster.slabs import Arrays, InFile, Piece, Spread, pieces
 from nessie.cudagen.cpu.device import load
+from nessie.cudagen.cpu.machine_code import features
 from nessie.cudagen.host.device import STACK
 
 ERRORS, INTERRUPT = "errors", "interrupt"
@@ -31,10 +33,11 @@ STACK_LEFT = 8 << 20            # bytes of a stack that are left to what recursi
 
 @dataclass(frozen=True)
 class Code:
-    """Machine code of a program's phases; `digest` says which."""
+    """Machine code of a program's phases; `digest` says which, `features` what it uses of a processor."""
     digest: str
     code: bytes
     names: tuple[str, ...]
+    features: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -107,16 +110,22 @@ _task = threading.local()       # the word of the run that this thread does a ta
 
 
 def functions_of(code: Code) -> dict[str, Any]:
-    """The functions, loaded once a process."""
+    """The functions, loaded once a process. NessieError if this processor cannot run them."""
     with _lock:
         if code.digest not in _loaded:
+            if code.features - features():
+                raise NessieError("the processor of a worker that has joined the cluster lacks what the driver's uses",
+                                  hint=LEAST)
             _loaded[code.digest] = load(code.code, code.names)
         return _loaded[code.digest]
 
 
-def of_run(run: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function gives, as a task of this run; the last argument is what other tasks gave. NessieError if a file
-    that it reads is another one before it, or has become one meanwhile."""
+def of_run(driver: str, run: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function gives, as a task of this run; the last argument is what other tasks gave. NessieError if the
+    driver is not alike, or a file that it reads is another one before it, or has become one meanwhile."""
+    if driver != alike():
+        raise NessieError("a worker that has joined the cluster has another Nessie, Python or NumPy than the driver",
+                          hint=SAME)
     with _lock:
         word = _words.get(run)
         if word is None:

@@ -1,5 +1,5 @@
 """The processes that workers of Dask's are.
 
     own_workers     those that are started here, with a scheduler
-    fitness         whether they have the same code, and a processor that runs it
+    fitness         whether they, and the scheduler, have the same code, and a processor that runs it
 """

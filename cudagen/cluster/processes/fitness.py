@@ -1,13 +1,14 @@
-"""Whether workers are fit: the same machine code runs on them, so they have this Nessie, and a processor with all that
-this one has.
+"""Whether a scheduler and its workers are fit: both read this Nessie's tasks, so they have it, too; and workers run
+the driver's machine code, so their processors have all that it uses.
 
-    asked       what each has
-    refuse      tells what one lacks
+    alike       what all of them have in common, as a word that tasks bring along
+    fit         the workers that are fit; tells what one lacks
 """
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,12 @@ from nessie.base.system.own_files import digest, digests
 from nessie.cudagen.cpu.machine_code import features
 
 LACKS, FILES_NAMED = 6, 3       # features and files that are named
+SAME = "install the same Nessie there, and start it again"
+LEAST = "call Nessie on a machine with the least processor of the cluster"
+VERSIONS = {"nessie": "Nessie", "python": "Python", "numpy": "NumPy", "system": "system"}
 
 
+@cache
 def version() -> str:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as of
@@ -28,42 +33,70 @@ def version() -> str:
         return ""
 
 
-def described_here(driver: str) -> dict[str, Any]:
-    """What a worker has; a driver of this version asks."""
+def versions() -> dict[str, str]:
     return {"nessie": version(), "python": platform.python_version(), "numpy": np.__version__,
-            "system": f"{platform.system()} {platform.machine()}", "features": features(), "code": digest()}
+            "system": f"{platform.system()} {platform.machine()}"}
 
 
-def asked(client: Any) -> dict[str, dict[str, Any]]:
-    """What each worker has. NessieError if they, or the scheduler, which reads tasks too, cannot import this Nessie."""
-    found: dict[str, dict[str, Any]] = {}
-    for what, ask in (("scheduler", client.run_on_scheduler), ("workers", client.run)):
-        try:
-            found = ask(described_here, version())
-        except (ImportError, AttributeError) as error:
-            raise NessieError(f"no Nessie, or another one, where the {what} of the cluster runs: {error}",
-                              hint="install the same Nessie there, and start it again") from None
+def minor(versions: Mapping[str, str], what: str) -> str:
+    """The part of a version that must be the same: 3.14 of 3.14.2."""
+    return ".".join(versions[what].split(".")[:2])
+
+
+@cache
+def alike() -> str:
+    """A word that two processes share if they have the same versions and code."""
+    here = versions()
+    return " ".join([*[minor(here, what) for what in VERSIONS], digest()])
+
+
+def described_here() -> dict[str, Any]:
+    """What this process has."""
+    return {**versions(), "features": features(), "code": digest()}
+
+
+def fit(client: Any, workers: Sequence[str] | None = None) -> set[str]:
+    """Those of these workers, or of all, that answer. NessieError if one is not fit, or the scheduler is not."""
+    try:
+        refuse("the scheduler", client.run_on_scheduler(described_here), partial(client.run_on_scheduler, digests),
+               computes=False)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise lacks_nessie("the scheduler", error) from None
+    described = client.run(described_here, workers=workers, on_error="return")
+    there = {worker: found for worker, found in described.items() if not isinstance(found, OSError)}
+    for worker, found in there.items():
+        who = f"the worker at {worker}"
+        if isinstance(found, Exception):
+            raise lacks_nessie(who, found)
+        refuse(who, found, partial(files_of, client, worker))
+    return {*there}
+
+
+def files_of(client: Any, worker: str) -> Mapping[str, str]:
+    """Digests of Nessie's files there."""
+    found: Mapping[str, str] = client.run(digests, workers=[worker])[worker]
     return found
 
 
-def refuse(described: Mapping[str, Mapping[str, Any]], files_of: Callable[[str], Mapping[str, str]]) -> None:
-    """NessieError if a worker has other versions, other code, or a processor that lacks something."""
-    here = described_here(version())
-    for worker, there in described.items():
-        for what, said in (("nessie", "Nessie"), ("python", "Python"), ("numpy", "NumPy"), ("system", "system")):
-            mine, other = [".".join(d[what].split(".")[:2]) for d in (here, there)]
-            if mine != other:
-                raise NessieError(f"the worker at {worker} has another {said}: {there[what]}, and this is {here[what]}",
-                                  hint="a cluster's workers and its driver need the same versions")
-        if there["code"] != here["code"]:
-            raise NessieError(f"the worker at {worker} runs other code of the same version of Nessie: "
-                              f"{shortened(differing(files_of(worker)), FILES_NAMED)}",
-                              hint="install the same Nessie there, and start the worker again, which keeps what it "
-                                   "has loaded")
-        if lacking := sorted(here["features"] - there["features"]):
-            raise NessieError(f"the processor of the worker at {worker} lacks what code for this one uses: "
-                              f"{shortened(lacking, LACKS)}",
-                              hint="call Nessie on a machine with the least processor of the cluster")
+def lacks_nessie(who: str, error: Exception) -> NessieError:
+    return NessieError(f"{who} of the cluster has no Nessie, or another one: {error}", hint=SAME)
+
+
+def refuse(who: str, there: Mapping[str, Any], files: Callable[[], Mapping[str, str]], computes: bool = True) -> None:
+    """NessieError if a process has other versions, other code, or, if it computes, a processor that lacks something.
+    `files`: digests of Nessie's files there."""
+    here = described_here()
+    for what, said in VERSIONS.items():
+        if minor(here, what) != minor(there, what):
+            raise NessieError(f"{who} has another {said}: {there[what]}, and this is {here[what]}",
+                              hint="a cluster's scheduler, its workers and its driver need the same versions")
+    if there["code"] != here["code"]:
+        raise NessieError(f"{who} runs other code of the same version of Nessie: "
+                          f"{shortened(differing(files()), FILES_NAMED)}",
+                          hint=f"{SAME}, since it keeps what it has loaded")
+    if computes and (lacking := sorted(here["features"] - there["features"])):
+        raise NessieError(f"the processor of {who} lacks what code for this one uses: {shortened(lacking, LACKS)}",
+                          hint=LEAST)
 
 
 def differing(files: Mapping[str, str]) -> list[str]:

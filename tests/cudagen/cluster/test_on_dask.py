@@ -30,10 +30,11 @@ from nessie.cudagen.cluster.engine import InProcess, Interrupted
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes import own_workers
-from nessie.cudagen.cluster.processes.fitness import asked, described_here, refuse, version
+from nessie.cudagen.cluster.processes.fitness import alike, described_here, fit, refuse
 from nessie.cudagen.cluster.slabs import InFile
 from nessie.cudagen.cluster.tasks import Given
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
+from nessie.cudagen.cpu.machine_code import features
 from nessie.files import arrow_format, written_by_workers
 from nessie.files.files import open_file, write_value
 from nessie.files.written_by_workers import brought
@@ -440,10 +441,10 @@ def test_an_interrupt_ends_nothing_of_others(engine: OnDask, tmp_path: Any, capl
 
 
 def test_a_run_that_is_stopped_begins_nothing_any_more() -> None:
-    assert not tasks.of_run("d", stopped_within, 0.0, None, [])
+    assert not tasks.of_run(alike(), "d", stopped_within, 0.0, None, [])
     tasks.stop("d")
-    assert tasks.of_run("d", stopped_within, 0.0, None, [])
-    assert not tasks.of_run("e", stopped_within, 0.0, None, [])
+    assert tasks.of_run(alike(), "d", stopped_within, 0.0, None, [])
+    assert not tasks.of_run(alike(), "e", stopped_within, 0.0, None, [])
 
 
 def test_tasks_of_two_drivers_have_different_names(engine: OnDask) -> None:
@@ -491,13 +492,13 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
         threads.scale(0)
         while engine.client.nthreads():
             sleep(0.1)
-        with pytest.raises(NessieError, match=r"the cluster has had no workers for 1 s; the task write-4-.* and 1 "
+        with pytest.raises(NessieError, match=r"the cluster has had no workers for \d+ s; the task write-4-.* and 1 "
                            r"more tasks cannot be done\nhint: start some: dask worker tcp://127"):
             engine.gather([engine.submit("write-4", len), engine.submit("write-5", len)])
         made = Workers.__new__(Workers)
         made.engine, made.hands, made.told = engine, Hands(engine, "f"), ToldOfCluster()
         made.cpu = SimpleNamespace(interrupted=False, program=SimpleNamespace(kernels=[]))    # type: ignore[assignment]
-        with pytest.raises(NessieError, match=r"no workers for 1 s: the slab of K2 sweep from chunk 31 on is not done"):
+        with pytest.raises(NessieError, match=r"no workers for \d+ s: the slab of K2 sweep from chunk 31 on is not"):
             made.gather([made.submit("K2_sweep-31-told", len)], "K2", "K2_sweep")
     finally:
         engine.close()
@@ -591,10 +592,11 @@ def test_a_client_of_a_cluster_that_is_refused_is_closed(monkeypatch: pytest.Mon
         def __init__(self, *_: Any, **__: Any) -> None:
             """It is connected."""
 
-        def run(self, *_: Any) -> dict[str, Any]:
+        def run(self, *_: Any, **__: Any) -> dict[str, Any]:
             return {}
 
-        run_on_scheduler = run
+        def run_on_scheduler(self, function: Callable[[], Any]) -> Any:
+            return function()
 
         def scheduler_info(self) -> dict[str, Any]:
             return {"address": "tcp://here:1"}
@@ -609,17 +611,30 @@ def test_a_client_of_a_cluster_that_is_refused_is_closed(monkeypatch: pytest.Mon
     assert len(closed) == 1
 
 
-@pytest.mark.parametrize("lacking", ["scheduler", "workers"])
-def test_a_scheduler_and_workers_have_nessie(lacking: str) -> None:
+def refused(there: dict[str, Any], files: dict[str, str] | None = None, scheduler: bool = False) -> str:
+    """What is said of a worker that has this, or of a scheduler, where all else is fit."""
+    class Client:
+        def run_on_scheduler(self, function: Callable[[], Any]) -> Any:
+            return self.of(function) if scheduler else function()
+
+        def run(self, function: Callable[[], Any], workers: Any = None, on_error: str = "") -> dict[str, Any]:
+            return {"w0": function(), "w1": function() if scheduler else self.of(function)}
+
+        def of(self, function: Callable[[], Any]) -> Any:
+            return there if function is described_here else files
+
+    with pytest.raises(NessieError) as error:
+        fit(Client())
+    return str(error.value)
+
+
+def test_a_scheduler_has_nessie() -> None:
     class Client:
         def run_on_scheduler(self, *_: Any) -> dict[str, Any]:
-            return self.run() if lacking == "scheduler" else {}
-
-        def run(self, *_: Any) -> dict[str, Any]:
             raise ModuleNotFoundError("No module named 'nessie'")
 
-    with pytest.raises(NessieError, match=f"no Nessie, or another one, where the {lacking} of the cluster "):
-        asked(Client())
+    with pytest.raises(NessieError, match="the scheduler of the cluster has no Nessie, or another one: No module"):
+        fit(Client())
 
 
 def test_a_server_of_something_else_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -637,44 +652,79 @@ def test_a_server_of_something_else_is_no_cluster(monkeypatch: pytest.MonkeyPatc
     ("nessie", "0.0.1", "another Nessie: 0.0.1, and this is"),
     ("python", "3.9.1", "another Python: 3.9.1, and this is"),
     ("numpy", "1.9", "another NumPy: 1.9, and this is"),
-    ("system", "Plan9 vax", "another system: Plan9 vax, and this is"),
-    ("features", frozenset(), "the processor of the worker at w1 lacks what code for this one uses: ")])
-def test_workers_that_are_not_alike_are_refused(what: str, there: Any, message: str) -> None:
-    described = described_here(version())
-    refuse({"w1": described}, lambda worker: {})
-    with pytest.raises(NessieError, match=message):
-        refuse({"w0": described, "w1": {**described, what: there}}, lambda worker: {})
+    ("system", "Plan9 vax", "another system: Plan9 vax, and this is")])
+@pytest.mark.parametrize("scheduler", [True, False])
+def test_who_is_not_alike_is_refused(scheduler: bool, what: str, there: Any, message: str) -> None:
+    who = "the scheduler" if scheduler else "the worker at w1"
+    assert f"{who} has {message}" in refused({**described_here(), what: there}, scheduler=scheduler)
 
 
-def test_workers_with_other_code_are_refused() -> None:
-    """Of a checkout that has changed since the worker began, the version says nothing."""
-    described, files = described_here(version()), {**digests(), "nessie/new.py": "1"}
-    files["nessie/cudagen/cluster/tasks.py"] = "2"
+def test_who_computes_has_a_processor_that_can() -> None:
+    there = {**described_here(), "features": frozenset()}
+    assert "the processor of the worker at w1 lacks what code for this one uses: " in refused(there)
+    refuse("the scheduler", there, dict, computes=False)
+
+
+def test_who_has_other_code_is_refused() -> None:
+    """Of a checkout that has changed since the worker or the scheduler began, the version says nothing."""
+    files = {**digests(), "nessie/new.py": "1", "nessie/cudagen/cluster/tasks.py": "2"}
     del files["nessie/cudagen/cluster/slabs.py"]
-    with pytest.raises(NessieError) as error:
-        refuse({"w0": described, "w1": {**described, "code": "3"}}, {"w1": files}.__getitem__)
-    assert str(error.value) == (
-        "error: the worker at w1 runs other code of the same version of Nessie: nessie/cudagen/cluster/slabs.py, "
-        "nessie/cudagen/cluster/tasks.py, nessie/new.py\nhint: install the same Nessie there, and start the worker "
-        "again, which keeps what it has loaded")
+    said = ("runs other code of the same version of Nessie: nessie/cudagen/cluster/slabs.py, nessie/cudagen/cluster/"
+            "tasks.py, nessie/new.py\nhint: install the same Nessie there, and start it again, since it keeps what it "
+            "has loaded")
+    there = {**described_here(), "code": "3"}
+    assert refused(there, files) == f"error: the worker at w1 {said}"
+    assert refused(there, files, scheduler=True) == f"error: the scheduler {said}"
 
 
-def test_the_code_of_workers_is_compared(engine: OnDask) -> None:
-    assert engine.files_of(next(iter(engine.known))) == digests()
+JOINS = """
+import sys
+{before}
+from distributed.cli.dask_worker import main
+main(sys.argv[1:])
+"""
 
 
-def test_workers_that_join_later_are_refused_too(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, threads = engine.client.run, engine.client.nthreads()
+@pytest.mark.parametrize("before, message", [
+    ("sys.modules['nessie'] = None", "of the cluster has no Nessie, or another one: "),
+    ("from nessie.base.system import own_files as f; here = f.digests(); f.digests = lambda: here | {'new.py': '1'}",
+     r"runs other code of the same version of Nessie: new\.py\n"),
+    ("from nessie.cudagen.cpu import machine_code; machine_code.features = frozenset",
+     "lacks what code for this one uses: ")])
+def test_who_joins_later_and_is_not_fit_is_named(before: str, message: str, engine: OnDask, tmp_path: Any) -> None:
+    """Though Dask gives it tasks before the driver knows of it. Without Nessie, it ends when it gets some."""
+    engine.client.wait_for_workers(2)
+    engine.workers()
+    command = [sys.executable, "-c", JOINS.format(before=before), engine.client.scheduler_info()["address"],
+               "--no-nanny", "--no-dashboard", "--nthreads", "1", "--name", "late", "--local-directory", tmp_path]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            until = monotonic() + 60
+            while not (late := {*engine.client.nthreads()} - engine.known):
+                assert monotonic() < until
+                sleep(0.1)
+            code = tasks.Code("none", b"", (), features())
+            with pytest.raises(NessieError, match=f"the (processor of the )?worker at {min(late)} {message}"):
+                if "None" in before:
+                    engine.workers()
+                else:
+                    engine.gather([engine.submit("late", tasks.run_chunks, SimpleNamespace(function=""), given=[code],
+                                                 on=frozenset(late))])
+        finally:
+            process.terminate()
+    while late & {*engine.client.nthreads()}:
+        sleep(0.1)
 
-    def described(function: Any, *arguments: Any, workers: Any = None, **named: Any) -> Any:
-        if workers == ["w9"]:
-            return {"w9": {**described_here(version()), "numpy": "1.9"}}
-        return run(function, *arguments, workers=workers, **named)
 
-    monkeypatch.setattr(engine.client, "run", described)
-    monkeypatch.setattr(engine.client, "nthreads", lambda: {**threads, "w9": 1})
-    with pytest.raises(NessieError, match=r"the worker at w9 has another NumPy: 1\.9, and this is"):
-        engine.workers()
+@pytest.mark.slow
+def test_a_scheduler_that_has_gone_is_told(threads: Any) -> None:
+    engine = connected(threads.scheduler_address)
+    try:
+        threads.close()
+        with pytest.raises(NessieError, match=f"the scheduler of the cluster at {engine.address} has gone\nhint: "):
+            engine.workers()
+    finally:
+        engine.close()
 
 
 def test_without_dask_it_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
