@@ -12,6 +12,8 @@ again in chunks of a few items, none of which stays.
 """
 from __future__ import annotations
 
+import re
+
 from nessie.cudagen.cluster.device import HERE
 from nessie.cudagen.cluster.workers import ToldOfCluster
 
@@ -37,6 +39,11 @@ def explained(told: ToldOfCluster) -> str:
     rows += [(kernel, "", "on the driver", "") for kernel in told.here if kernel not in launched]
     widths = [max([len(row[column]) for row in rows], default=0) for column in range(3)]
     lines = ["  ".join([*[cell.ljust(width) for cell, width in zip(row, widths, strict=False)], row[3]]).rstrip()
-             for row in sorted(rows)]
+             for row in sorted(rows, key=by_numbers)]
     all_in_all = f"{told.tasks.total()} tasks; the driver waits {told.waits} times, and gets {told.came:,} bytes"
     return "\n".join([*lines, all_in_all]) + "\n"
+
+
+def by_numbers(row: tuple[str, ...]) -> tuple[list[int], tuple[str, ...]]:
+    """What orders rows: K2 before K10."""
+    return [int(number) for number in re.findall(r"\d+", row[0])], row

@@ -9,6 +9,8 @@ import pytest
 
 import nessie
 from nessie.cudagen.cluster import device
+from nessie.cudagen.cluster.explaining import explained
+from nessie.cudagen.cluster.workers import ToldOfCluster
 from nessie.tool.cli import main
 
 TEXT = """
@@ -82,6 +84,15 @@ def test_effects_are_not_had_again(path: str, capsys: pytest.CaptureFixture[str]
     assert main(["explain", path, "-e", "told", "[1.0, 2.0]", "--target", "dask"]) == 0
     assert capsys.readouterr().out == (
         f"one\n{SMALL}How large data would lie is not known: the call has effects, and is not done again.\n")
+
+
+def test_kernels_stand_by_their_numbers() -> None:
+    told = ToldOfCluster()
+    for kernel in ("K10", "K2", "K1"):
+        told.reads(kernel, "xs", "in parts", 0)
+        told.here[f"{kernel}_2"] += 1
+    assert [line.split()[0] for line in explained(told).splitlines()[:-1]] == [
+        "K1", "K1_2", "K2", "K2_2", "K10", "K10_2"]
 
 
 def test_a_call_is_needed(path: str, capsys: pytest.CaptureFixture[str]) -> None:
