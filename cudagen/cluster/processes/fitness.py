@@ -19,7 +19,7 @@ from nessie.cudagen.cpu.machine_code import features
 
 LACKS, FILES_NAMED = 6, 3       # features and files that are named
 SAME = "install the same Nessie there, and start it again"
-LEAST = "call Nessie on a machine with the least processor of the cluster"
+LEAST = "call Nessie on a machine with the least processor of the cluster, such as that worker's"
 VERSIONS = {"nessie": "Nessie", "python": "Python", "numpy": "NumPy", "system": "system"}
 
 
