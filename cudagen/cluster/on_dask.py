@@ -58,7 +58,7 @@ class OnDask:
         self.there = {*self.known}
         self.token = NewFile()
         self.scratch = look(self.token.path)
-        self.sight: dict[Seen, dict[str, bool]] = {}            # whether a worker sees a file
+        self.sight: WeakKeyDictionary[Seen, dict[str, bool]] = WeakKeyDictionary()      # whether a worker sees a file
         self.memory = memory_of_tasks(client)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),

@@ -22,7 +22,7 @@ import nessie
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.own_files import digests
-from nessie.base.system.seen_files import is_there
+from nessie.base.system.seen_files import is_there, look
 from nessie.base.types import FLOAT, Seq, no_datatypes
 from nessie.base.values import Flat, Nested
 from nessie.cudagen.cluster import device, on_dask, tasks
@@ -288,6 +288,20 @@ def test_who_sees_a_file_reads_it(engine: OnDask, program: nessie.Program, monke
     assert np.array_equal(np.concatenate([value[""] for value in values]), XS)
     assert {*engine.client.who_has([slab.task for slab in slabs]).values()} == {(seer,)}
     assert bits(program.positive(np.load(tmp_path / "xs.npy", mmap_mode="r"))) == on_cpu("positive")
+
+
+def test_what_is_known_of_a_file_goes_with_it(engine: OnDask, tmp_path: Any) -> None:
+    """A driver that reads many files in a long time does not keep what workers said of each."""
+    (tmp_path / "one").write_text("1")
+    engine.workers()
+    file = look(str(tmp_path / "one"))
+    assert file is not None
+    assert engine.sees(file) is None
+    assert file in engine.sight
+    path = file.path
+    del file
+    gc.collect()
+    assert path not in [other.path for other in engine.sight]
 
 
 def test_a_file_that_no_worker_sees_goes_through_the_driver(engine: OnDask, program: nessie.Program, tmp_path: Any,
