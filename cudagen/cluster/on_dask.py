@@ -195,6 +195,9 @@ def connected(cluster: Any) -> OnDask:
     """An engine of the cluster at this address, or of this client."""
     client_class = of_distributed("Client")
     if isinstance(cluster, client_class):
+        if cluster.status != "running":
+            raise NessieError(f"the client of Dask is {cluster.status}, and can ask no workers",
+                              hint="a cluster is an address, such as tcp://host:8786, or a client that is open")
         return OnDask(cluster)
     if not isinstance(cluster, str):
         raise NessieError(f"a cluster is an address, such as tcp://host:8786, or a client of Dask, not {cluster!r}")

@@ -190,12 +190,12 @@ class Calls:
         self.typed, self.plans = {}, {}
 
     def close(self) -> None:
-        """Workers that were started for calls end, and devices on them."""
+        """Workers that were started for calls end, and devices on them. No call asks for others."""
         for compiled in [c for found in list(self.typed.values()) for (_, name), c in list(found.compiled.items())
                          if name == DASK]:
             compiled.idle.clear()
-        for target in self.targets.values():
-            target.close()
+        for target in [self.target(DASK), *self.targets.values()]:
+            target.end()
 
     # Compiling ----------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
 from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
 from nessie.base.widths import SETTINGS, Widths
-from nessie.running.target_names import TARGETS
+from nessie.running.target_names import DASK, TARGETS
 from nessie.running.targets import Where
 from nessie.schedule.wishes.asked import asked, asked_levels
 from nessie.schedule.wishes.wishes import Wish
@@ -51,6 +51,10 @@ class Options:
         check_target(self.target)
         if self.cluster is not None and self.workers is not None:
             raise NessieError("workers are started on this machine, and cluster names those that there are")
+        for name in ("cluster", "workers"):
+            if getattr(self, name) is not None and self.target != DASK:
+                raise NessieError(f"{name} is an option of the target dask, and the target is {self.target}",
+                                  hint="add target='dask'")
         memory_limit(self.memory)
         for name in ("threads", "depth", "workers"):
             value = getattr(self, name)

@@ -83,10 +83,10 @@ class Program:
         return self
 
     def close(self) -> None:
-        """End the workers that the target dask has started for this program, or leave the cluster. Results stay, and a
-        later call starts or joins them again. `with nessie.load(...) as program:` closes it, too."""
+        """End the workers that the target dask has started for this program, or leave the cluster. Results stay; a
+        later call that needs workers is an error. `with nessie.load(...) as program:` closes it, too."""
         self._calls.close()
-        self._session.target.close()
+        self._session.target.end()
 
     def __enter__(self) -> Program:
         return self

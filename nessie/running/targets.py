@@ -125,6 +125,7 @@ class Target:
     leaves: bool = False        # arrays of results with workers, for who writes them
     told: ToldOfCluster | None = None   # of what it has done, if somebody asks
     release: finalize[Any, Target] | None = None        # what closes the engine when this object is garbage
+    ended: bool = False         # nothing asks for workers any more
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -251,6 +252,9 @@ class Target:
 
     def engine_of_cluster(self) -> Engine:
         """The workers, which are connected or started when they are first needed. They go with this object."""
+        if self.ended:
+            raise NessieError("the program is closed, and has no workers any more",
+                              hint="load it anew, or close it when all calls are done")
         if self.engine is not None and not self.engine.runs:
             self.close()
         if self.engine is None:
@@ -275,6 +279,11 @@ class Target:
             engine, self.engine = self.engine, None
             forget(engine.close)
             engine.close()
+
+    def end(self) -> None:
+        """Workers go, and are not asked for again."""
+        self.close()
+        self.ended = True
 
     def warm_device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu | Cluster:
         """A device that runs the program's best code from its first run on."""

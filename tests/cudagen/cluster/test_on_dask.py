@@ -525,7 +525,7 @@ DOUBLE, MANY = "function double(xs) = {2 * x : x in xs};", np.arange(3_000_000)
 
 
 def test_workers_end_with_the_programs_that_share_them() -> None:
-    """By close, `with`, and when nobody has the program any more; a call after close starts others."""
+    """By close, `with`, and when nobody has the program any more; a call after close is an error."""
     with nessie.compile(DOUBLE, target="dask", workers=1) as program:
         assert program.double(MANY)[-1] == 5_999_998
         other = nessie.compile(DOUBLE, target="dask", workers=1)
@@ -537,6 +537,11 @@ def test_workers_end_with_the_programs_that_share_them() -> None:
     assert not engine.runs
     assert engine.own is not None
     assert engine.own.process.poll() is not None
+    for closed in (program, other):
+        with pytest.raises(NessieError, match="the program is closed, and has no workers any more"):
+            closed.double(MANY)
+    assert 1 not in on_dask._shared
+    other = nessie.compile(DOUBLE, target="dask", workers=1)
     assert other.double(MANY)[-1] == 5_999_998
     process = on_dask._shared[1].own.process        # type: ignore[union-attr]
     del other
@@ -564,6 +569,18 @@ def test_scripts_need_nothing_around_them(text: str, tmp_path: Any) -> None:
     (tmp_path / "script.py").write_text(text)
     found = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout, found.stderr) == (0, "5999998\n", "")
+
+
+def test_a_client_that_is_closed_is_refused(engine: OnDask, tmp_path: Any) -> None:
+    from distributed import Client
+    client = Client(engine.address, set_as_default=False)
+    client.close()
+    program = nessie.compile(DOUBLE, target="dask", cluster=client)
+    np.save(tmp_path / "xs.npy", np.arange(3))
+    for call in (lambda: program.double(MANY),
+                 lambda: program.double.map_partitions(str(tmp_path / "xs.npy"), cluster=client)):
+        with pytest.raises(NessieError, match="the client of Dask is closed, and can ask no workers"):
+            list(call())
 
 
 def test_workers_end_with_a_process_that_is_killed(tmp_path: Any) -> None:

@@ -64,6 +64,14 @@ def both(engine: Watched, name: str, *arguments: Any, text: str = TEXT, **option
     return found[0], found[1]
 
 
+@pytest.mark.parametrize("option", [{"workers": 2}, {"cluster": "tcp://127.0.0.1:8786"}])
+def test_options_of_clusters_want_the_target(option: Any) -> None:
+    (name,) = option
+    with pytest.raises(nessie.NessieError, match=f"{name} is an option of the target dask, and the target is cpu"):
+        nessie.compile(TEXT, **option)
+    assert nessie.compile(TEXT, target="dask", **option)._options.target == "dask"
+
+
 def test_it_is_told_what_is_waited_for(engine: Watched) -> None:
     nessie.compile(TEXT, target="dask").halves(XS)
     assert any("result 4/4 slabs" in (told or "") for told in engine.told), engine.told
