@@ -19,6 +19,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.text.types_text import show_scheme
 from nessie.base.types import CHAR, FLOAT, INT, STRING, Base, ContentOf, Data, Pair, Seq, Type, Var, show_type
 from nessie.base.values import Flat, View
 
@@ -134,4 +135,5 @@ def wanted_text(type_: Type) -> str:
     """The name that messages give to this wanted type."""
     if isinstance(type_, Var) and type_.cls != "any":
         return "a number or a character" if type_.cls == "ordinal" else f"a {type_.cls}"
-    return show_type(type_, False)
+    shown = show_scheme(type_)
+    return f"({shown})" if isinstance(type_, Pair) and " :: " not in shown else shown

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,9 @@ class Rows:
 
 
 def refuse_used(folder: str) -> None:
-    """NessieError if something is there already."""
+    """NessieError if something is there already, or the folder that it is to be in is not."""
+    if not (parent := Path(folder).parent).is_dir():
+        raise NessieError(f"{folder}: cannot be written: there is no folder {parent}")
     if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise NessieError(f"{folder} is there already: results go to a new folder")
 
@@ -55,7 +58,7 @@ def refuse_used(folder: str) -> None:
 def make_folder(folder: str) -> None:
     refuse_used(folder)
     try:
-        os.makedirs(folder, exist_ok=True)
+        Path(folder).mkdir(exist_ok=True)
     except OSError as error:
         raise NessieError(f"{folder}: cannot be written: {error.strerror or error}") from None
 

@@ -30,6 +30,7 @@ function told(rows) = let a = print_string("here") in {sum(row) * 1.0 : row in r
 function guessed(rows) = {rand(10) : row in rows};
 function both(rows) = (#rows, {sum(row) * 1.0 : row in rows});
 function bad(rows) = {row[3] * 1.0 : row in rows};
+function sums(rows) = {sum(row) : row in rows};
 function same(xs) = {x : x in xs};
 function above(rows, limit) = {count({x > limit : x in row}) : row in rows};
 function scaled(rows, ws) = {sum(row) * w : row in rows; w in ws};
@@ -211,6 +212,19 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
             lambda: list(program.score.map_partitions(folder / "rows.parquet")))
     refused("map_partitions takes files: a path, a folder, a pattern, or several, not [1.0]",
             lambda: program.score.map_partitions([[1.0], [2.0]]))
+    refused("or several, not an object of type ndarray\nhint: rows in memory go to the function itself",
+            lambda: program.score.map_partitions(np.arange(3)))
+    refused("above takes 2 arguments, and gets 1", lambda: program.above.map_partitions(one, out=folder / "few"))
+    np.save(folder / "xs.npy", np.arange(3.0))
+    refused("xs.npy: holds float where [a] :: (a in number) is wanted",
+            lambda: program.sums.map_partitions(folder / "xs.npy"))
+    refused(f"scores: cannot be written: there is no folder {folder / 'none'}",
+            lambda: program.score.map_partitions(one, out=folder / "none" / "scores"))
+    assert not (folder / "none").exists() and not (folder / "few").exists()
+    parquet.write_table(pa.table({"r": pa.array([[]], pa.list_(pa.float64()))}), folder / "empty.parquet")
+    refused("out of bounds", lambda: program.bad.at("[[float]]").map_partitions(folder / "empty.parquet",
+                                                                                 out=folder / "bad"))
+    assert not (folder / "bad").exists(), "no part was finished"
     (folder / "none.parquet").write_bytes(b"")
     refused("none.parquet: no file of Parquet, or a damaged one",
             lambda: program.score.map_partitions(folder / "none.parquet"))

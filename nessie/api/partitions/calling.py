@@ -18,7 +18,7 @@ from nessie.base.source import Interrupted, NessieError
 from nessie.base.system.deadline import Deadline
 from nessie.base.system.deep import run_deep
 from nessie.base.system.memory import MemoryBudget
-from nessie.base.types import Type, expand
+from nessie.base.types import Pair, Type, expand, unnest_right
 from nessie.base.values import Flat, arrays
 from nessie.files.arrow_format import COLUMNS
 from nessie.files.files import made
@@ -166,6 +166,9 @@ def settled(program: Program, function: str, asked: syntax.TypeExp | None, given
     every: list[Given | Stream] = [*given, *by_name.values()]
     where = [f"argument {name}" for name in [*range(1, len(given) + 1), *by_name]]
     parameters, due = due_of(program, function, asked, len(every), tuple(by_name))
+    if isinstance(every[-1], Stream) and isinstance(due.types[-1], Pair):       # rows are no tuple of all the rest
+        raise NessieError(f"{function} takes {len(every) - 1 + len(unnest_right(due.types[-1], Pair))} arguments, and "
+                          f"gets {len(every)}", hint="the others come after the files, or by name")
     opened = [GivenArgument(f"{called} ({parts[one.number]})", files[one.number], files[one.number])
               if isinstance(one, Stream) else one.opened(called, type_)
               for one, called, type_ in zip(every, where, due.types, strict=True)]

@@ -73,13 +73,14 @@ def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: M
     names = column_names(entry.name, environment) if entry is not None else []
     out = Out(path, TableStyle(style.columns, names, style.quoting))
     out.refuse_taken()
-    _, results = begun(asked, streams, given, named, out)
-    with closing(results):
-        if out.is_folder:
-            return [path for path, _ in results]
-        with out.growing(asked.program._session.content, say) as add:
-            for value, type_ in results:
-                add(value, type_)
+    with out.without_empty_folder():
+        _, results = begun(asked, streams, given, named, out)
+        with closing(results):
+            if out.is_folder:
+                return [path for path, _ in results]
+            with out.growing(asked.program._session.content, say) as add:
+                for value, type_ in results:
+                    add(value, type_)
     return [path]
 
 

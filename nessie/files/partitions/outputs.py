@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 import numpy as np
@@ -86,6 +86,18 @@ class Out:
         with new_file(path) as new, open(new, "wb") as file:
             file.write(encoded(path, value, type_, content, self.style))
         return path
+
+    @contextmanager
+    def without_empty_folder(self) -> Iterator[None]:
+        """Where the body fails before a part is written, the folder goes that it has made."""
+        there = os.path.exists(self.path)
+        try:
+            yield
+        except BaseException:
+            if self.is_folder and not there:
+                with suppress(OSError):         # it has parts, or was never made
+                    os.rmdir(self.path)
+            raise
 
     @contextmanager
     def growing(self, content: ContentOf, say: Callable[[str], object]) -> Iterator[Add]:

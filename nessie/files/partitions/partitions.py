@@ -102,8 +102,9 @@ def named(files: Any) -> list[Any]:
     found = list(files) if isinstance(files, Iterable) else [files]
     for one in found:
         if not isinstance(one, str | bytes | os.PathLike):
-            raise NessieError(f"map_partitions takes files: a path, a folder, a pattern, or several, not {one!r:.60}",
-                              hint="a value is what the function itself takes: f(rows)")
+            shown = f"{one!r:.60}" if isinstance(files, list | tuple) else f"an object of type {type(files).__name__}"
+            raise NessieError(f"map_partitions takes files: a path, a folder, a pattern, or several, not {shown}",
+                              hint="rows in memory go to the function itself: program.f(rows); parts are of files")
     if not found:
         raise NessieError("map_partitions takes files, and here are none")
     return found
