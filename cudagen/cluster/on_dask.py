@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent import futures
 from contextlib import suppress
+from http.client import HTTPException
 from itertools import count
 from time import monotonic
 from typing import Any
@@ -37,6 +38,7 @@ from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 LOOK = 0.2                      # seconds between two looks at what has been done
 STILL = 1.0                     # seconds without a task that ends, until one asks whether there are workers
+PAGE = 2.0                      # seconds until Dask's page must have answered
 ALONE = 60.0                    # seconds without a worker
 SAYING = ("distributed.batched", "distributed.client", "distributed.core")      # what a run tells, they tell, too
 
@@ -127,7 +129,11 @@ class OnDask:
 
     @property
     def dashboard(self) -> str:
-        return str(self.client.dashboard_link)
+        """The address of Dask's page, and whether it answers."""
+        link = str(self.client.dashboard_link)
+        if answers(link):
+            return link
+        return f"{link}, which does not answer here; a scheduler may have none (--no-dashboard)"
 
     @property
     def runs(self) -> bool:
@@ -253,6 +259,16 @@ def started(workers: int) -> OnDask:
             own.close()
             raise
     return shared(workers, make)
+
+
+def answers(page: str) -> bool:
+    """Is there such a page?"""
+    from urllib.request import ProxyHandler, build_opener
+    try:
+        build_opener(ProxyHandler({})).open(page, timeout=PAGE).close()
+    except (OSError, ValueError, HTTPException):
+        return False
+    return True
 
 
 def memory_of_tasks(client: Any) -> int | None:

@@ -35,7 +35,7 @@ from nessie.base.types import (
     substitute,
 )
 from nessie.files.parts import File, Misfit, Part, misfit
-from nessie.typing.advice.hints import floats_hint
+from nessie.typing.advice.hints import floats_hint, point_hint
 from nessie.typing.unify import Clash, Unifier
 
 
@@ -96,9 +96,10 @@ def disagreement(given: Sequence[GivenArgument], types: Sequence[Type], wanted: 
     parts = [f"{one.name} is {show_type(type_, False)}" for one, type_ in zip(given, types, strict=True)]
     places = [(one.held.span, f"this is {show_type(type_, False)}") for one, type_ in zip(given, types, strict=True)
               if isinstance(one.held, Written) and one.held.span is not None]
-    hint = floats_hint(Var("a"), [(one.held.span if isinstance(one.held, Written) else None, type_)
-                                  for one, type_ in zip(given, types, strict=True)])
-    return NessieError(f"{wanted.takes}, but {', '.join(parts[:-1])} and {parts[-1]}", *places, hint=hint)
+    written = [(one.held.span if isinstance(one.held, Written) else None, type_)
+               for one, type_ in zip(given, types, strict=True)]
+    return NessieError(f"{wanted.takes}, but {', '.join(parts[:-1])} and {parts[-1]}", *places,
+                       hint=floats_hint(Var("a"), written) or point_hint(written))
 
 
 # Solving ----------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def test_each_part_gets_the_other_arguments(rows: Any, program: nessie.Program) 
     refused("rows is given twice: files, and a value", lambda: program.above.map_partitions({"rows": one}, rows=[]))
     refused("3 arguments are given, and there are 2 parameters",
             lambda: program.above.map_partitions({"rows": one}, 1, 2))
-    refused("where ([[?1]], ?1) is wanted", lambda: program.above.map_partitions(one))
+    refused("above takes 2 arguments, and gets 1", lambda: program.above.map_partitions(one))
 
 
 def test_rows_of_two_files_belong_together(rows: Any, program: nessie.Program) -> None:

@@ -162,6 +162,15 @@ def test_arguments_that_disagree_are_named_with_their_types(files: None, call: s
     assert caught.value.message.startswith(call.split()[0] + " takes ")
 
 
+@pytest.mark.parametrize(("written", "hint"), [
+    ("1", "with a point, a number is a float: 1.0"), ("-2", "with a point, a number is a float: -2.0"),
+    ("#[7]", "float(i) makes a float of an int; trunc, round, floor and ceil make an int of a float")])
+def test_an_int_beside_a_file_of_floats_gets_a_hint(files: None, written: str, hint: str) -> None:
+    with pytest.raises(NessieError) as caught:
+        called("beside", "@float.json", written)
+    assert caught.value.hint == hint
+
+
 # Random arguments -------------------------------------------------------------------------------
 
 SHAPES = st.recursive(st.sampled_from([FLOAT, FLOAT, BOOL, STRING]), lambda t: st.builds(Seq, t), max_leaves=3)

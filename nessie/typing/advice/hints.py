@@ -231,6 +231,27 @@ def floats_hint(expected: Type, parts: Sequence[tuple[Span | None, Type]]) -> st
     return ""
 
 
+def point_hint(parts: Sequence[tuple[Span | None, Type]]) -> str:
+    """Return a hint for an int that is written beside floats, or sequences of floats."""
+    if any([Base("float") in leaves(type_) for _, type_ in parts]):
+        for span, type_ in parts:
+            if span is not None and type_ == INT:
+                text = bare(written(span)).strip()
+                return (f"with a point, a number is a float: {text}.0" if DIGITS.fullmatch(text.removeprefix("-"))
+                        else number_hint(INT, FLOAT))
+    return ""
+
+
+def leaves(type_: Type) -> list[Type]:
+    """What the sequences and tuples of the type have inside."""
+    match type_:
+        case Seq(element):
+            return leaves(element)
+        case Pair(first, second):
+            return [*leaves(first), *leaves(second)]
+    return [type_]
+
+
 def error_hint(choice: syntax.If) -> str:
     """Return a hint that `error` has the type bool."""
     for failing, other in ((choice.then, choice.orelse), (choice.orelse, choice.then)):

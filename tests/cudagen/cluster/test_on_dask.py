@@ -571,6 +571,17 @@ def test_scripts_need_nothing_around_them(text: str, tmp_path: Any) -> None:
     assert (found.returncode, found.stdout, found.stderr) == (0, "5999998\n", "")
 
 
+def test_a_page_that_does_not_answer_is_told(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+    link, client = engine.dashboard, type(engine.client)
+    assert link == engine.client.dashboard_link
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}/status"
+    for page in (nobody, link.replace("/status", "/none")):
+        monkeypatch.setattr(client, "dashboard_link", page)
+        assert engine.dashboard == f"{page}, which does not answer here; a scheduler may have none (--no-dashboard)"
+
+
 def test_a_client_that_is_closed_is_refused(engine: OnDask, tmp_path: Any) -> None:
     from distributed import Client
     client = Client(engine.address, set_as_default=False)
