@@ -151,12 +151,11 @@ class Workers:
         return np.arange(number + 1, dtype=np.int64) * chunks // number
 
     def spans(self, spread: Spread) -> list[tuple[int, int]]:
-        """The parts of an array that tasks share: its slabs, or if these are few, others."""
-        found = [(slab.low, slab.high) for slab in spread.slabs if slab.low < slab.high]
-        if len(found) < self.engine.workers() and spread.length:
+        """The parts of an array that tasks share: its slabs and what is between them, or if these are few, others."""
+        cuts = sorted({0, spread.length, *[end for slab in spread.slabs for end in (slab.low, slab.high)]})
+        if len(cuts) <= self.engine.workers() and spread.length:
             cuts = self.cuts(spread.length, spread.length).tolist()
-            found = list(zip(cuts[:-1], cuts[1:], strict=True))
-        return found
+        return list(zip(cuts[:-1], cuts[1:], strict=True))
 
     def stack(self, kernel: str) -> int:
         """Bytes of a task's stack; 0: as much as it has."""
