@@ -135,6 +135,7 @@ NO_EXAMPLES = {
     "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
     "cudagen/cluster/processes/own_workers.py": WORKERS, "cudagen/cluster/processes/fitness.py": WORKERS,
     "cudagen/cluster/tasks.py": WORKERS, "cudagen/cluster/files/hands.py": WORKERS,
+    "cudagen/cluster/files/arrays.py": "depends on the disk (tests/cudagen/cluster/test_arrays_in_files.py)",
     "nessie/serve/live.py": "the live page says it (tests/serve)",
     "cannot serve at port \0: \0": "depends on what else this computer serves",
     **dict.fromkeys((

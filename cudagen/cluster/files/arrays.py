@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nessie.base.source import NessieError
 from nessie.base.system.mapped_files import NewFile, Place, place_of
 from nessie.base.system.seen_files import look
 from nessie.cudagen.cluster.slabs import InFile
@@ -27,9 +28,16 @@ def mapped_in(values: Array) -> InFile | None:
 
 
 def put_in(values: Array) -> InFile:
-    """The values in a file, which goes when nobody has what is returned, nor a task that needs it."""
+    """The values in a file, which goes when nobody has what is returned, nor a task that needs it. NessieError if there
+    is no room for them."""
     own = NewFile()
-    values.tofile(own.path)
+    try:
+        with open(own.path, "wb") as new:
+            new.write(values.data)
+    except OSError as error:
+        raise NessieError(f"{own.path}: an array of {values.nbytes} bytes cannot be written for workers: "
+                          f"{error.strerror or error}",
+                          hint="TMPDIR names the folder for such files: one with more room, seen by workers") from None
     file = look(own.path)
     if file is None:
         raise OSError(f"{own.path} has gone")

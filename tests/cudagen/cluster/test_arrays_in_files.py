@@ -3,20 +3,25 @@ from __future__ import annotations
 
 import os
 import pickle
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from built import cpu_code
+from executors import Compiled
 
 from nessie.base.source import NessieError
-from nessie.base.system.seen_files import look
-from nessie.cudagen.cluster import tasks
+from nessie.base.system.seen_files import Seen, look
+from nessie.cudagen.cluster import tasks, workers
+from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.files.arrays import mapped_in
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.moving.tasks import heads, sorted_run
+from nessie.cudagen.cluster.slabs import Slab, Spread
 from nessie.cudagen.cluster.tasks import Given
 
 XS = np.arange(100_000.0)
@@ -98,3 +103,30 @@ def test_a_part_that_is_read_of_a_file_is_of_one_file(tmp_path: Path) -> None:
 
     with pytest.raises(NessieError, match=r"xs\.npy is not what it was"):
         InProcess().submit("read", changing, array, 0, 10)
+
+
+def test_a_disk_without_room_for_an_array_is_told() -> None:
+    """Files may not grow beyond a limit: the system's own error, after some of the elements."""
+    hands, before = Hands(InProcess(scratch=look(__file__))), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(NessieError, match="an array of 800000 bytes cannot be written for workers: File too large"):
+            hands.lying(XS, [(0, len(XS))])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("scratch", [None, look(__file__)])
+def test_elements_that_nobody_has_written_are_the_fill(scratch: Seen | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether an array comes to the driver by itself or in a file."""
+    monkeypatch.setattr(workers, "LARGE", 10)
+    program = Compiled("function main(xs) = {x + 1.0 : x in xs};")
+    cluster = Cluster(cpu_code(program.executable("ilp")), InProcess(3, scratch=scratch), quick=True)
+    task = cluster.workers.submit("read", tasks.values, XS[1:11])
+    slabs = [Slab(low, low + 10, task) for low in (10, 30, 40)]
+    expected = np.full(60, 7.0)
+    for slab in slabs:
+        expected[slab.low:slab.high] = XS[1:11]
+    spread = Spread("float", 60, slabs, fill=7.0)
+    assert np.array_equal(cluster.workers.download(spread), expected)
+    assert np.array_equal(cluster.workers.elements(spread, np.array([45, 3, 12, 3])), expected[[45, 3, 12, 3]])
