@@ -11,6 +11,7 @@ import ctypes
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -25,8 +26,9 @@ from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
 from nessie.cudagen.cluster.engine import Deserted, Died, Engine, Interrupted
 from nessie.cudagen.cluster.files.arrays import room_for
-from nessie.cudagen.cluster.files.hands import AHEAD, Hands
+from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.kernels import ClusterProgram
+from nessie.cudagen.cluster.moving import fetching
 from nessie.cudagen.cluster.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread, Uploaded, pieces
 from nessie.cudagen.cluster.tasks import Given
@@ -194,18 +196,7 @@ class Workers:
         """The array's elements: large arrays are written by workers, each its part, and mapped, if they can."""
         if spread.length > LARGE and self.hands.through_files:
             return self.through_file(spread)
-        found = np.full(spread.length, spread.fill or 0, DTYPES[spread.base])
-        at_a_time = AHEAD * self.engine.workers()       # what is picked takes memory twice
-        there = [slab for slab in spread.slabs if not slab.is_here]
-        for slab in spread.slabs:
-            if slab.is_here:
-                found[slab.low:slab.high] = slab.of(slab.task)
-        for first in range(0, len(there), at_a_time):
-            some = there[first:first + at_a_time]
-            waiting = [slab.task if slab.whole else self.pick(spread, slab.low, slab.high) for slab in some]
-            for slab, values in zip(some, self.gather(waiting, function="result"), strict=True):
-                found[slab.low:slab.high] = slab.of(values) if slab.whole else values
-        return found
+        return fetching.fetched(self, partial(self.gather, function="result"), spread, 0, spread.length)
 
     def through_file(self, spread: Spread) -> np.ndarray[Any, Any]:
         """The array in a file, which is there as long as somebody needs the array."""
@@ -217,27 +208,9 @@ class Workers:
         self.gather(waiting)
         return np.asarray(mapped(file, DTYPES[spread.base], spread.length, "c"))
 
-    def pick(self, spread: Spread, low: int, high: int, places: Ints | None = None) -> Any:
-        """A task that gives elements between these bounds, all or those at places."""
-        given: list[Any] = []
-        array = Given.of(spread, low, high, given)
-        return self.submit("pick", tasks.picked, array, places, given=given)
-
     def elements(self, spread: Spread, places: Ints) -> np.ndarray[Any, Any]:
-        """Elements at these places, wherever they lie; of what nobody has written, the fill or 0."""
-        places = np.asarray(places)
-        wanted = np.unique(places)
-        found = np.full(len(wanted), spread.fill or 0, DTYPES[spread.base])
-        parts = [(slice(*np.searchsorted(wanted, (slab.low, slab.high))), slab) for slab in spread.slabs]
-        parts = [(part, slab) for part, slab in parts if part.start < part.stop]
-        there = [(part, slab) for part, slab in parts if not slab.is_here]
-        waiting = [self.pick(spread, slab.low, slab.high, wanted[part]) for part, slab in there]
-        for part, slab in parts:
-            if slab.is_here:
-                found[part] = slab.of(slab.task)[wanted[part] - slab.low]
-        for (part, _), values in zip(there, self.gather(waiting) if waiting else [], strict=True):
-            found[part] = values
-        return found[np.searchsorted(wanted, places)]
+        """Elements at these places, wherever they lie."""
+        return fetching.elements(self, self.gather, spread, places)
 
     def patch(self, spread: Spread, places: Ints, values: np.ndarray[Any, Any], name: str) -> None:
         """Put elements at places: into slabs, and where there are none, as slabs."""

@@ -19,10 +19,10 @@ from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Engine, Sight
 from nessie.cudagen.cluster.files.arrays import mapped_in, put_in
+from nessie.cudagen.cluster.moving import fetching
 from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, Uploaded
 from nessie.cudagen.cluster.tasks import Given
 
-AHEAD = 4                       # parts for each thread that come to the driver at a time
 NOBODY: Sight = frozenset()
 
 
@@ -104,34 +104,11 @@ class Hands:
 
     def fetched(self, array: OnDevice, low: int, high: int) -> np.ndarray[Any, Any]:
         """Elements of it, brought here, some parts at a time."""
-        spread = spread_of(array)
-        found = np.full(high - low, spread.fill or 0, DTYPES[spread.base])
-        slabs, at_a_time = list(spread.between(low, high)), AHEAD * self.workers()
-        for first in range(0, len(slabs), at_a_time):
-            waiting = []
-            for slab in slabs[first:first + at_a_time]:
-                given: list[Any] = []
-                there = Given.of(spread, slab.low, slab.high, given)
-                waiting.append(self.submit("pick", tasks.picked, there, None, given=given))
-            for slab, values in zip(slabs[first:], self.gather(waiting), strict=False):
-                found[slab.low - low:slab.high - low] = values
-        return found
+        return fetching.fetched(self, self.gather, spread_of(array), low, high)
 
     def elements(self, array: OnDevice, places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The elements at these places, which ascend."""
-        spread = spread_of(array)
-        found = np.full(len(places), spread.fill or 0, DTYPES[spread.base])
-        waiting, parts = [], []
-        for slab in spread.slabs:
-            part = slice(*np.searchsorted(places, (slab.low, slab.high)))
-            if part.start < part.stop:
-                given: list[Any] = []
-                there = Given.of(spread, slab.low, slab.high, given)
-                waiting.append(self.submit("pick", tasks.picked, there, places[part], given=given))
-                parts.append(part)
-        for part, values in zip(parts, self.gather(waiting), strict=True):
-            found[part] = values
-        return found
+        """The elements at these places."""
+        return fetching.elements(self, self.gather, spread_of(array), places)
 
     def cast(self, array: OnDevice, base: str) -> OnDevice:
         """Its elements as ones of this type. NessieError, later, for ints that are too large."""

@@ -1,4 +1,5 @@
-"""Elements that go to other workers: what is written to places that data say, sorted, or found by keys.
+"""Elements that go to other workers: what is written to places that data say, sorted, or found by keys; and those that
+come to the driver.
 
     buckets   what a task gives, cut by who receives it
     exchange  buckets of all givers to all receivers, by levels
@@ -7,5 +8,6 @@
     sorting   ORDER in parts: a sample sort, and what stands first by its key
     asking    kernels that read places which data say, as code that asks for these, and code that is told
     answers   how tasks ask, and who answers
+    fetching  those that come to the driver
     tasks     what workers do for these
 """

@@ -130,3 +130,17 @@ def test_elements_that_nobody_has_written_are_the_fill(scratch: Seen | None, mon
     spread = Spread("float", 60, slabs, fill=7.0)
     assert np.array_equal(cluster.workers.download(spread), expected)
     assert np.array_equal(cluster.workers.elements(spread, np.array([45, 3, 12, 3])), expected[[45, 3, 12, 3]])
+
+
+def test_a_file_that_changes_while_the_driver_reads_it_is_told(tmp_path: Path) -> None:
+    """Elements that lie in a file are read by who needs them."""
+    np.save(tmp_path / "xs.npy", XS)
+    engine = InProcess()
+    hands = Hands(engine)
+    array = hands.in_file(np.load(tmp_path / "xs.npy", mmap_mode="r"))
+    assert array is not None and np.array_equal(hands.fetched(array, 10, 20), XS[10:20])
+    assert np.array_equal(hands.elements(array, np.array([7, 3, 7])), XS[[7, 3, 7]])
+    assert not engine.names
+    np.save(tmp_path / "xs.npy", -XS)
+    with pytest.raises(NessieError, match=r"xs\.npy is not what it was"):
+        hands.fetched(array, 10, 20)
