@@ -758,6 +758,13 @@ def test_who_joins_later_and_is_not_fit_is_named(before: str, message: str, engi
         sleep(0.1)
 
 
+def test_a_task_refuses_to_be_done_by_who_is_not_fit() -> None:
+    with pytest.raises(NessieError, match="has another Nessie, Python or NumPy than the driver\nhint: install"):
+        tasks.of_run(f"{alike()}, changed", "f", len, [])
+    with pytest.raises(NessieError, match="the processor of a worker that has joined the cluster lacks what"):
+        tasks.functions_of(tasks.Code("for wings", b"", (), features() | {"wings"}))
+
+
 @pytest.mark.slow
 def test_a_scheduler_that_has_gone_is_told(threads: Any) -> None:
     engine = connected(threads.scheduler_address)
