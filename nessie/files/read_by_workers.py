@@ -31,8 +31,8 @@ class Hands(Protocol):
                on: frozenset[str] | None = None) -> Any:
         """A task, which is not waited for."""
 
-    def gather(self, waiting: Sequence[Any]) -> list[Any]:
-        """What tasks give."""
+    def gather(self, waiting: Sequence[Any], names: Sequence[str] = ()) -> list[Any]:
+        """What tasks give. `names`: what messages say they do."""
 
     def workers(self) -> int:
         """How many tasks run at a time."""

@@ -63,17 +63,17 @@ def make_folder(folder: str) -> None:
         raise NessieError(f"{folder}: cannot be written: {error.strerror or error}") from None
 
 
-def do(hands: Hands, file: Seen | None, function: Callable[..., str], parts: Sequence[tuple[tuple[Any, ...], Any]]
-       ) -> None:
+def do(hands: Hands, file: Seen | None, function: Callable[..., str], parts: Sequence[tuple[tuple[Any, ...], Any]],
+       names: Sequence[str]) -> None:
     """The function on these arguments and parts, by the workers that see the file, or here if nobody does. NessieError,
-    with what the first of them that fails says."""
+    with what the first of them that fails says. `names`: what messages say that is done with each part."""
     on = hands.sees(file) if file is not None else frozenset()
     said: Iterator[str]
     if on == frozenset():
         said = (function(*arguments, sent(part, partial(fetched, hands)), None, []) for arguments, part in parts)
     else:
         said = iter(hands.gather([by_worker(hands, f"write-{number}", function, arguments, part, file, on)
-                                  for number, (arguments, part) in enumerate(parts)]))
+                                  for number, (arguments, part) in enumerate(parts)], names))
     if message := next(filter(None, said), ""):
         raise NessieError(message)
 
@@ -124,7 +124,9 @@ def write_tables(hands: Hands, folder: str, value: Flat, encode: Callable[[str, 
     with refusing(folder):
         token = NewFile(folder)
     do(hands, None if all_here else look(token.path), write_table,
-       [((encode, path, count), part) for path, count, part in zip(paths, counts, parts, strict=True)])
+       [((encode, path, count), part) for path, count, part in zip(paths, counts, parts, strict=True)],
+       [f"writing {path} (rows {low} to {high - 1})"
+        for path, low, high in zip(paths, cuts[:-1], cuts[1:], strict=True)])
 
 
 def lying(hands: Hands, array: Array | OnDevice) -> Array | OnDevice:
@@ -209,7 +211,8 @@ def write_array(hands: Hands, path: str, value: Flat) -> bool:
             file.truncate(begin + len(column) * bytes_each)
         cuts = [0, *range(max(1, (BYTES - begin) // bytes_each), len(column), BYTES // bytes_each), len(column)]
         do(hands, look(new), write_range, [((new, begin + low * bytes_each), Part(column, low, high))
-                                           for low, high in zip(cuts[:-1], cuts[1:], strict=True)])
+                                           for low, high in zip(cuts[:-1], cuts[1:], strict=True)],
+           [f"writing {path} (elements {low} to {high - 1})" for low, high in zip(cuts[:-1], cuts[1:], strict=True)])
     return True
 
 

@@ -17,7 +17,7 @@ from nessie.base.source import NessieError
 from nessie.base.system.seen_files import Seen
 from nessie.base.values import DTYPES, OnDevice
 from nessie.cudagen.cluster import tasks
-from nessie.cudagen.cluster.engine import Engine, Sight
+from nessie.cudagen.cluster.engine import Died, Engine, Sight
 from nessie.cudagen.cluster.files.arrays import mapped_in, put_in
 from nessie.cudagen.cluster.moving import fetching
 from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, Uploaded
@@ -49,8 +49,14 @@ class Hands:
             self.engine.files[task] = own
         return task
 
-    def gather(self, waiting: Sequence[Any]) -> list[Any]:
-        return self.engine.gather(waiting)
+    def gather(self, waiting: Sequence[Any], names: Sequence[str] = ()) -> list[Any]:
+        try:
+            return self.engine.gather(waiting)
+        except Died as death:
+            for task, name in zip(waiting, names, strict=False):
+                if task.key == death.task:
+                    raise NessieError(f"{name} has killed one worker after another", hint=death.hint) from None
+            raise
 
     def workers(self) -> int:
         return self.engine.workers()

@@ -210,6 +210,27 @@ def test_a_slab_that_kills_its_workers_is_told(engine: OnDask, program: nessie.P
     engine.client.wait_for_workers(2)
 
 
+def test_a_part_of_a_file_whose_writing_kills_workers_is_told(
+        engine: OnDask, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = engine.submit
+
+    def submitted(name: str, function: Any, *arguments: Any, **named: Any) -> Any:
+        return submit(name, (lambda *_: os._exit(1)) if name == "write-1" else function, *arguments, **named)
+
+    monkeypatch.setattr(engine, "submit", submitted)
+    monkeypatch.setattr(written_by_workers, "BYTES", 8 * 1000)
+    engine.client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
+    hands = Hands(engine)
+    there = hands.in_file(np.arange(3000.0))
+    assert there is not None
+    with pytest.raises(NessieError) as error:
+        write_value(str(tmp_path / "out.parquet"), Flat(3000, there), Seq(FLOAT), hands=lambda: hands)
+    path = tmp_path / "out.parquet" / "part-00001.parquet"
+    assert f"writing {path} (rows 1000 to 1999) has killed one worker after another" in str(error.value)
+    engine.client.wait_for_workers(2)
+    assert engine.workers() == 2                # who see files are of those that have been counted
+
+
 def test_a_bad_index_is_told_as_on_the_cpu(program: nessie.Program) -> None:
     places = PLACES.copy()
     places[[150_123, 190_000]] = N, -1
