@@ -16,7 +16,7 @@ FOLDERS = ("nessie", "flatten", "schedule", "cudagen", "lambda_cu")
 LETTERS = 8             # of a message, at least: one with fewer is found in lines of others
 MAKERS = {"NessieError": 0, "Unsupported": 0, "UsageError": 0, "complaint": 0, "complain": 3, "complain_word": 1,
           "Misfit": 0, "error": 0, "LostOutput": 0, "fail": 0, "wrong": 1, "check": 1, "check_indices": 2, "located": 0,
-          "Unmappable": 1, "WrongRank": 1, "NoCase": 1, "refuse": 1}
+          "TooMany": 0, "Unmappable": 1, "WrongRank": 1, "NoCase": 1, "refuse": 1}
 HOLE = "\0"
 
 
@@ -124,7 +124,9 @@ HOLDS_NOT = "another message tells it: this one is for what comes without a plac
 COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
 WORKERS = "is told where there are workers (tests/cudagen/cluster/test_on_dask.py)"
 NO_EXAMPLES = {
-    **dict.fromkeys((*[f"nessie/api/partitions/{name}.py" for name in ("arguments", "calling", "map_partitions")],
+    **dict.fromkeys((*[f"nessie/api/partitions/{name}.py"
+                       for name in ("arguments", "calling", "doing", "map_partitions")],
+                     "the program is closed, and has no workers any more",
                      "nessie/files/partitions/readers.py", "map_partitions takes files, and here are none",
                      "map_partitions takes files: a path, a folder, a pattern, or several, not \0"),
                     "is told to Python programs (tests/api/test_parts_of_files.py)"),
