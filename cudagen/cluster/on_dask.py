@@ -120,8 +120,10 @@ class OnDask:
                            hint="start it and its workers again, then this program")
 
     def sees(self, file: Seen) -> Sight:
-        """Of those that there were when they were counted last; each is asked once."""
+        """Of those that there were when they were counted last; each is asked once, if it has not gone meanwhile."""
         told = self.sight.setdefault(file, {})
+        if self.there - {*told}:
+            self.threads()
         if new := sorted(self.there - {*told}):
             told |= self.client.run(is_there, file, workers=new, on_error="ignore")
         found = frozenset({worker for worker in self.there if told.get(worker)})

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from itertools import count
 from threading import Timer
 from time import monotonic, sleep
 from types import SimpleNamespace
@@ -220,6 +219,7 @@ def test_a_part_of_a_file_whose_writing_kills_workers_is_told(
     monkeypatch.setattr(engine, "submit", submitted)
     monkeypatch.setattr(written_by_workers, "BYTES", 8 * 1000)
     engine.client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
+    engine.client.wait_for_workers(2)           # whoever was killed is back
     hands = Hands(engine)
     there = hands.in_file(np.arange(3000.0))
     assert there is not None
@@ -228,7 +228,6 @@ def test_a_part_of_a_file_whose_writing_kills_workers_is_told(
     path = tmp_path / "out.parquet" / "part-00001.parquet"
     assert f"writing {path} (rows 1000 to 1999) has killed one worker after another" in str(error.value)
     engine.client.wait_for_workers(2)
-    assert engine.workers() == 2                # who see files are of those that have been counted
 
 
 def test_a_bad_index_is_told_as_on_the_cpu(program: nessie.Program) -> None:
@@ -342,6 +341,7 @@ def test_a_worker_that_joins_later_and_does_not_see_a_file_gets_no_task_of_it(en
     np.save(tmp_path / "xs.npy", XS)
     engine.workers()
     there, on = sorted(engine.there), list[Any]()
+    monkeypatch.setattr(engine, "threads", lambda: 2)
     hands = Hands(engine)
     slabs = hands.lying(np.load(tmp_path / "xs.npy", mmap_mode="r"), [(0, N)])
     monkeypatch.setattr(engine, "submit", lambda *arguments, on, **named: SimpleNamespace(on=on))
@@ -450,6 +450,8 @@ def stopped_within(seconds: float, tells: Any, given: list[Any]) -> bool:
     """Is what this task's code looks at set by then? It waits as a loop of a kernel does; a file tells it, too."""
     word = ctypes.c_int64.from_address(tasks.interrupt_address())
     until = monotonic() + seconds
+    if tells:
+        tells.touch()
     while not word.value and monotonic() < until:
         sleep(0.01)
     if tells:
@@ -463,9 +465,8 @@ def test_an_interrupt_ends_nothing_of_others(engine: OnDask, tmp_path: Any, capl
     other, mine_ended = OnDask(engine.client), tmp_path / "mine"
     mine = engine.submit("mine", stopped_within, 600.0, mine_ended, run="a")
     theirs = other.submit("theirs", stopped_within, 1.0, None, run="b")
-    looks = count()
     with pytest.raises(Interrupted):
-        engine.gather([mine], lambda *_: next(looks) > 1)
+        engine.gather([mine], lambda *_: mine_ended.exists())          # it has begun
     assert engine.gather([theirs, engine.submit("mine", stopped_within, 0.1, None, run="c")]) == [False, False]
     until = monotonic() + 120
     while not mine_ended.exists() or not mine_ended.read_text():
