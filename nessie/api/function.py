@@ -76,8 +76,6 @@ class Function:
             with STEADY:
                 from nessie.api.partitions.map_partitions import Asked, map_partitions
                 from nessie.running.targets import Where
-            if cluster is not None and workers is not None:
-                raise NessieError("workers are started on this machine, and cluster names those that there are")
             columns = [column] if isinstance(column, str) else column
             where = None if cluster is None and workers is None else Where(cluster, workers)
             asked = Asked(self._program, self.__name__, self._asked, columns, where)

@@ -49,8 +49,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_target(self.target)
-        if self.cluster is not None and self.workers is not None:
-            raise NessieError("workers are started on this machine, and cluster names those that there are")
+        Where(self.cluster, self.workers)       # which refuses both
         for name in ("cluster", "workers"):
             if getattr(self, name) is not None and self.target != DASK:
                 raise NessieError(f"{name} is an option of the target dask, and the target is {self.target}",

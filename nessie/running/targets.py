@@ -96,11 +96,15 @@ class Stats:
 
 @dataclass(frozen=True)
 class Where:
-    """The workers of the target dask: those of a cluster, an address or Dask's client, or so many on this machine.
-    `dashboard` is told the address of Dask's page."""
+    """The workers of the target dask: those of a cluster, an address or Dask's client, or so many on this machine;
+    NessieError if both are named. `dashboard` is told the address of Dask's page."""
     cluster: Any = None
     workers: int | None = None
     dashboard: Callable[[str], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cluster is not None and self.workers is not None:
+            raise NessieError("workers are started on this machine, and cluster names those that there are")
 
 
 def closed_aside(engine: Engine) -> None:
