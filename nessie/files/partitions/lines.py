@@ -11,10 +11,10 @@ from dataclasses import field
 from nessie.base.records import dataclass
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.seen_files import Seen
+from nessie.files.files import SEPARATORS
 from nessie.files.reading import PIECE, Reading
 
 SIZE = 4 << 20                  # bytes of a part; the objects that its values are first take ten times as many
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True)
