@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nessie.base.values import DTYPES
+from nessie.base.values import BASES, DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.launches import KnownLaunch, keys_of, nothing_of, passed, words_of
 from nessie.cudagen.cluster.moving import shuffle, sorting
@@ -181,7 +181,7 @@ class Launch(KnownLaunch):
             low, high = hull(wrote, (low, high)) if name in parts.reads else wrote
         if isinstance(held, np.ndarray):
             there = np.array(held[low:high])    # tasks are sent later, when its memory may be another array's
-            base = next((b for b, t in DTYPES.items() if t == held.dtype), "int")
+            base = BASES.get(held.dtype, "int")
             return Made(name, base, low, high, values=there) if parameter.writable else Told(low, there)
         part = Given.of(held, low, high, given)
         return Made(name, part.base, low, high, part.pieces, part.fill) if parameter.writable else part

@@ -21,7 +21,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import deadline
 from nessie.base.system.mapped_files import mapped
-from nessie.base.values import DTYPES
+from nessie.base.values import BASES, DTYPES
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.borders import Borders
 from nessie.cudagen.cluster.engine import Deserted, Died, Engine, Interrupted
@@ -169,7 +169,7 @@ class Workers:
         """The array in slabs."""
         if isinstance(held, Spread):
             return held
-        base = base or next(name for name, dtype in DTYPES.items() if dtype == held.dtype)
+        base = base or BASES[held.dtype]
         cuts = [int(cut) for cut in self.cuts(len(held), len(held))] if len(held) else []
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
         return Spread(base, len(held), self.hands.lying(held, parts) or [

@@ -33,6 +33,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "uint16": np.dtype(np.uint16), "uint32": np.dtype(np.uint32), "float32": np.dtype(np.float32),
     "char8": np.dtype(np.uint8),
     "int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(np.bool_), "char": np.dtype(np.int32)}
+BASES = {dtype: base for base, dtype in reversed(DTYPES.items())}       # of two of one dtype, the first
 
 
 @dataclass(frozen=True)
@@ -265,6 +266,7 @@ def plain_column(values: Column, type_: Type, start: int, end: int) -> list[Any]
 
 
 __all__ = [
+    "BASES",
     "DTYPES",
     "Closed",
     "Column",

@@ -14,7 +14,7 @@ import numpy as np
 
 from nessie.base.source import NessieError
 from nessie.base.system.seen_files import Seen, look, refuse_other
-from nessie.base.values import DTYPES, Column, Nested, OnDevice
+from nessie.base.values import BASES, Column, Nested, OnDevice
 
 AHEAD = 2                       # row groups for each worker that are read before they are due
 
@@ -84,12 +84,9 @@ def read_by_workers(hands: Hands, groups: Sequence[Group], column_of: ColumnOf, 
             part = hands.submit(f"part-{number}", part_of, at, first, ends[at], given=[task])
             parts[at].append((part, first + count))
             ends[at] += end
-    made = [hands.array(base_of(array), some) if some else array for (array, _), some in zip(kinds, parts, strict=True)]
+    made = [hands.array(BASES[array.dtype], some) if some else array
+            for (array, _), some in zip(kinds, parts, strict=True)]
     return with_arrays(empty, iter(made))
-
-
-def base_of(array: Array) -> str:
-    return next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
 
 
 def arrays_of(column: Column) -> Iterator[tuple[Array, bool]]:

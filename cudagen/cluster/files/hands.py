@@ -15,7 +15,7 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.seen_files import Seen
-from nessie.base.values import DTYPES, OnDevice
+from nessie.base.values import BASES, OnDevice
 from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Died, Engine, Sight
 from nessie.cudagen.cluster.files.arrays import mapped_in, put_in
@@ -105,7 +105,7 @@ class Hands:
     def in_file(self, values: np.ndarray[Any, Any]) -> OnDevice | None:
         """The array in a file, of which workers read what they need, if all of them see it."""
         slabs = self.lying(values, [])
-        base = next(name for name, dtype in DTYPES.items() if dtype == values.dtype)
+        base = BASES[values.dtype]
         return OnDevice(base, len(values), 0, Spread(base, len(values), slabs)) if slabs else None
 
     def fetched(self, array: OnDevice, low: int, high: int) -> np.ndarray[Any, Any]:
