@@ -122,14 +122,14 @@ FORMS = "what is wrong in the text of a form is for who works on the compiler; t
 MACHINE = "depends on the machine: the page tells of it in words"
 HOLDS_NOT = "another message tells it: this one is for what comes without a place in a file, or never"
 COUNTING = "what `nessie profile` says where the interpreter cannot count; no error"
-WORKERS = "is told where there are workers (tests/cudagen/cluster/test_on_dask.py)"
+WORKERS = "is told where there are workers (tests/cudagen/cluster)"
 NO_EXAMPLES = {
     **dict.fromkeys((*[f"nessie/api/partitions/{name}.py"
                        for name in ("arguments", "calling", "doing", "map_partitions")],
                      "the program is closed, and has no workers any more",
                      "nessie/files/partitions/readers.py", "map_partitions takes files, and here are none",
                      "map_partitions takes files: a path, a folder, a pattern, or several, not \0"),
-                    "is told to Python programs (tests/api/test_parts_of_files.py)"),
+                    "is told to Python programs (tests/api/partitions)"),
     "\0: cannot be written: it is no plain file": MACHINE,
     "workers are started on this machine, and cluster names those that there are": WORKERS,
     "nessie/base/system/seen_files.py": "is told where there are workers (tests/files/test_tables_by_workers.py)",
