@@ -165,7 +165,7 @@ def pytest_on(target: str, *options: str) -> list[str]:
 def run_tests(options: argparse.Namespace) -> tuple[bool, str]:
     """Runs them in a process of their own, whose processes end with it: have they passed? And pytest's last line."""
     command = pytest_on(options.target, "-o", f"faulthandler_timeout={SHOWN_AFTER}",
-                        *(["-k", options.tests] if options.tests else []))
+                        "-o", "faulthandler_exit_on_timeout=false", *(["-k", options.tests] if options.tests else []))
     last = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
                           start_new_session=True, env={**os.environ, "NESSIE_TESTS": "ci"}) as tests:

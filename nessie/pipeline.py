@@ -393,7 +393,7 @@ PASSES = (
     # last on this form: what is shown of choices is what a run with this tuning decides
     row("thresholds", (FLAT,), FLAT,
         lambda job, program: thresholds.thresholds(program, job.tuning, job.entry.lower(), job.target,
-                                                   bool(job.sizes)),
+                                                   bool(job.sizes or job.known)),
         "choices compare with what a tuning file says", when=WITH_TUNING),
     row("graph", (FLAT,), GRAPH,
         lambda job, program: graph.graph(program, profile(job), sizes(job, program), wishes(job, program)),
@@ -404,7 +404,7 @@ PASSES = (
         "merges the kernels that the schedule put together"),
     # after fusing, which says all that a kernel reads
     row("choose-mappings", (FUSED,), FUSED,
-        lambda job, program: choose_mappings.choose_mappings(program, job.sizes),
+        lambda job, program: choose_mappings.choose_mappings(program, sizes(job, program)),
         "kernels that any mapping may walk have the one that costs least", when=ON_GPUS),
     # after fusing: what is computed with a concatenation by the same walk stays there
     row("append", (FUSED,), FUSED, lambda job, program: append.append(program),

@@ -115,6 +115,13 @@ class OnDask:
         self.there = {*threads}
         return sum(map(int, threads.values()))
 
+    def waits_for_nobody(self, keys: Sequence[str]) -> bool:
+        """Does one of these tasks need one that none of the workers may do?"""
+        try:
+            return bool(self.client.run_on_scheduler(nobody_may, keys))
+        except OSError:
+            raise self.gone() from None
+
     def gone(self) -> NessieError:
         return NessieError(f"the scheduler of the cluster at {self.address} has gone",
                            hint="start it and its workers again, then this program")
@@ -173,30 +180,53 @@ def shared(asked_for: object, make: Callable[[], OnDask]) -> OnDask:
 
 
 class Watch:
-    """What can be told of tasks that are waited for. Deserted, if there has been no worker for ALONE seconds."""
+    """What can be told of tasks that are waited for. Deserted, if for ALONE seconds there has been no worker, or none
+    that may do what is left: of tasks that read files, those who see them (`submit`'s `on`)."""
 
     def __init__(self, engine: OnDask) -> None:
-        self.engine, self.done = engine, 0
+        self.engine, self.done, self.lacks = engine, 0, ""
         self.moved = self.asked = self.there = monotonic()
 
     def look(self, waiting: Sequence[Any]) -> tuple[int, int, str]:
         """How many are done, of how many; and what lacks, in words."""
         now, done = monotonic(), sum([task.status == "finished" for task in waiting])
         if done != self.done:
-            self.done, self.moved = done, now
+            self.done, self.moved, self.lacks = done, now, ""
+        left: list[str] = []
         if now - max(self.moved, self.asked) > STILL:
             self.asked = now
-            if self.engine.threads():
+            left = [task.key for task in waiting if task.status != "finished"]
+            self.lacks = self.lack(left)
+            if not self.lacks:
                 self.there = now
         alone = self.asked - max(self.moved, self.there)
-        if alone > ALONE:
-            left = [task for task in waiting if task.status != "finished"]
-            raise Deserted(left[0].key, len(left) - 1, f"the cluster has had no workers for {alone:.0f} s", self.hint)
-        return done, len(waiting), f"no workers are left; {self.hint}" if alone > 0 else ""
+        if left and alone > ALONE:
+            raise Deserted(left[0], len(left) - 1, f"{self.lacks}, and has had none for {alone:.0f} s", self.hint)
+        return done, len(waiting), f"{self.lacks}; {self.hint}" if self.lacks else ""
+
+    def lack(self, left: Sequence[str]) -> str:
+        """What the workers lack that these tasks need."""
+        if not self.engine.threads():
+            return "the cluster has no workers"
+        if self.engine.waits_for_nobody(left):
+            return "the cluster has no worker that sees a file it reads"
+        return ""
 
     @property
     def hint(self) -> str:
         return f"start some: dask worker {self.engine.address}"
+
+
+def nobody_may(keys: Sequence[str], dask_scheduler: Any) -> bool:
+    """At the scheduler: what OnDask.waits_for_nobody tells."""
+    wanted = {*keys}
+    seen = waiting = {*dask_scheduler.unrunnable}
+    while waiting:
+        if any(task.key in wanted for task in waiting):
+            return True
+        waiting = {after for task in waiting for after in task.dependents} - seen
+        seen = seen | waiting
+    return False
 
 
 def connected(cluster: Any) -> OnDask:

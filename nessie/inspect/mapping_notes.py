@@ -39,7 +39,7 @@ def mappings(fused: ir.Program, flat: ir.Program, job: pipeline.Job) -> tuple[Ma
     """The mappings of fused kernels, with who has asked for them."""
     if not any([kernel.by is not None for kernel in fused.kernels]):
         return ()
-    names, given = names_in(fused), given_sizes(fused, job.sizes)
+    names, given = names_in(fused), given_sizes(fused, pipeline.sizes(job, fused))
     results = wished(flat, pipeline.wishes(job, flat), pipeline.profile(job))
     asked = {s.origin: results[param.name] for f in flat.functions for s in statements(f.body) if isinstance(s, ir.Run)
              for param in s.results if param.name in results}

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nessie
@@ -421,6 +422,15 @@ def test_auto_is_chosen_for_all_that_a_kernel_does(tmp_path: Path, capsys: pytes
     assert main(["explain", *words, "--size", "h=3", "--size", "n=5000000"]) == 0
     told = capsys.readouterr().out
     assert tiles not in told and "chosen, as auto, from\n" in told
+
+
+@pytest.mark.skipif(not compiler.found(), reason="there is no C++ compiler")
+def test_auto_is_explained_for_the_sizes_of_a_call() -> None:
+    """Three columns fill no tile that many do."""
+    turned = nessie.compile(TURNED, target="cudasim", mappings={"a": "auto", "b": "auto"}).turned
+    large, few = [str(turned.explain(np.ones(shape))) for shape in ((400, 300), (5_000_000, 3))]
+    assert "Split(2, 8, Split(0, 32, " in large and "Split(2, 8, Split(0, 32, " not in few
+    assert "chosen, as auto, from\n" in large and "chosen, as auto, from\n" in few
 
 
 # Partitions ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from dask_cases import TEXT
+from dask_cases import TEXT, all_there
 
 import nessie
 from nessie.cudagen.cluster import device
@@ -25,7 +25,7 @@ def program(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> nessie.Program:
     """The program on the two workers; hardly anything stays here."""
     monkeypatch.setattr(device, "HERE", 1 << 12)
     monkeypatch.setattr(Target, "engine_of_cluster", lambda target: engine)
-    engine.client.wait_for_workers(2)           # whoever was killed is back
+    all_there(engine)
     return nessie.compile(TEXT, target="dask")
 
 

@@ -58,6 +58,11 @@ def on_cpu(name: str) -> bytes:
     return bits(nessie.compile(TEXT)[name](*CALLS[name]))
 
 
+def all_there(engine: OnDask) -> None:
+    """Whoever was killed is back."""
+    engine.client.wait_for_workers(2, timeout=300)
+
+
 def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Do this once, after the first task is submitted whose name begins so; the names of the tasks that did it."""
     submit, done = engine.submit, list[str]()

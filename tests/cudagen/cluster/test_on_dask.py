@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dask_cases import CALLS, PLACES, TEXT, XS, YS, N, at_task, bits, on_cpu
+from dask_cases import CALLS, PLACES, TEXT, XS, YS, N, all_there, at_task, bits, on_cpu
 
 import nessie
 from nessie.base.source import NessieError
@@ -80,7 +80,7 @@ def test_a_worker_that_is_killed_changes_nothing(name: str, moment: str, engine:
     done = at_task(engine, moment, lambda: os.kill(pids[0], signal.SIGKILL), monkeypatch)
     assert bits(program[name](*CALLS[name])) == on_cpu(name)
     assert len(done) == 1
-    engine.client.wait_for_workers(2)
+    all_there(engine)
     assert pids[0] not in engine.client.run(os.getpid).values()
 
 
@@ -117,7 +117,7 @@ def test_a_slab_that_kills_its_workers_is_told(engine: OnDask, program: nessie.P
     assert "the slab of K1 sweep from chunk 3 on has killed one worker after another" in str(error.value)
     assert "function dotp(xs, ys)" in str(error.value)
     assert "do workers have memory enough for it?" in str(error.value)
-    engine.client.wait_for_workers(2)
+    all_there(engine)
 
 
 def test_a_part_of_a_file_whose_writing_kills_workers_is_told(
@@ -130,7 +130,7 @@ def test_a_part_of_a_file_whose_writing_kills_workers_is_told(
     monkeypatch.setattr(engine, "submit", submitted)
     monkeypatch.setattr(written_by_workers, "BYTES", 8 * 1000)
     engine.client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
-    engine.client.wait_for_workers(2)           # whoever was killed is back
+    all_there(engine)
     hands = Hands(engine)
     there = hands.in_file(np.arange(3000.0))
     assert there is not None
@@ -138,7 +138,7 @@ def test_a_part_of_a_file_whose_writing_kills_workers_is_told(
         write_value(str(tmp_path / "out.parquet"), Flat(3000, there), Seq(FLOAT), hands=lambda: hands)
     path = tmp_path / "out.parquet" / "part-00001.parquet"
     assert f"writing {path} (rows 1000 to 1999) has killed one worker after another" in str(error.value)
-    engine.client.wait_for_workers(2)
+    all_there(engine)
 
 
 def test_a_bad_index_is_told_as_on_the_cpu(program: nessie.Program) -> None:
@@ -225,7 +225,7 @@ def stopped_within(seconds: float, tells: Any, given: list[Any]) -> bool:
 
 def test_an_interrupt_ends_nothing_of_others(engine: OnDask, tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
     """Of two runs on the same workers, which other processes may have, one is given up; the other goes on."""
-    engine.client.wait_for_workers(2)
+    all_there(engine)
     other, mine_ended = OnDask(engine.client), tmp_path / "mine"
     mine = engine.submit("mine", stopped_within, 600.0, mine_ended, run="a")
     theirs = other.submit("theirs", stopped_within, 1.0, None, run="b")
@@ -278,21 +278,31 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
         task = engine.submit("write-3", len)
         Timer(1.0, threads.scale, [1]).start()
         assert engine.gather([task], look) == [0]
-        assert f"no workers are left; start some: dask worker {threads.scheduler_address}" in lacks
+        assert f"the cluster has no workers; start some: dask worker {threads.scheduler_address}" in lacks
         monkeypatch.setattr(on_dask, "ALONE", 0.5)
         threads.scale(0)
         while engine.client.nthreads():
             sleep(0.1)
-        with pytest.raises(NessieError, match=r"the cluster has had no workers for \d+ s; the task write-4-.* and 1 "
-                           r"more tasks cannot be done\nhint: start some: dask worker tcp://127"):
+        with pytest.raises(NessieError, match=r"the cluster has no workers, and has had none for \d+ s; the task "
+                           r"write-4-.* and 1 more tasks cannot be done\nhint: start some: dask worker tcp://127"):
             engine.gather([engine.submit("write-4", len), engine.submit("write-5", len)])
         made = Workers.__new__(Workers)
         made.engine, made.hands, made.told = engine, Hands(engine, "f"), ToldOfCluster()
         made.cpu = SimpleNamespace(interrupted=False, program=SimpleNamespace(kernels=[]))    # type: ignore[assignment]
-        with pytest.raises(NessieError, match=r"no workers for \d+ s: the slab of K2 sweep from chunk 31 on is not"):
+        with pytest.raises(NessieError, match=r"has had none for \d+ s: the slab of K2 sweep from chunk 31 on is not"):
             made.gather([made.submit("K2_sweep-31-told", len)], "K2", "K2_sweep")
     finally:
         engine.close()
+
+
+def test_tasks_that_no_worker_may_do_are_told(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has seen the file they read has gone; what needs them waits, too."""
+    monkeypatch.setattr(on_dask, "STILL", 0.1)
+    monkeypatch.setattr(on_dask, "ALONE", 0.5)
+    read = engine.submit("read-3", len, on=frozenset({"tcp://127.0.0.1:1"}))
+    with pytest.raises(NessieError, match=r"the cluster has no worker that sees a file it reads, and has had none for "
+                       r"\d+ s; the task sum-4-.* cannot be done\nhint: start some: dask worker tcp://127"):
+        engine.gather([engine.submit("sum-4", sum, given=[read])])
 
 
 def test_engines_in_this_process_share_its_memory() -> None:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dask_cases import TEXT, XS, YS
+from dask_cases import TEXT, XS, YS, all_there
 
 import nessie
 from nessie.base.source import NessieError, Unsupported
@@ -139,7 +139,7 @@ main(sys.argv[1:])
      "lacks what code for this one uses: ")])
 def test_who_joins_later_and_is_not_fit_is_named(before: str, message: str, engine: OnDask, tmp_path: Any) -> None:
     """Though Dask gives it tasks before the driver knows of it. Without Nessie, it ends when it gets some."""
-    engine.client.wait_for_workers(2)
+    all_there(engine)
     engine.workers()
     command = [sys.executable, "-c", JOINS.format(before=before), engine.client.scheduler_info()["address"],
                "--no-nanny", "--no-dashboard", "--nthreads", "1", "--name", "late", "--local-directory", tmp_path]
