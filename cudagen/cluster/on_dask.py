@@ -20,7 +20,6 @@ from concurrent import futures
 from contextlib import suppress
 from http.client import HTTPException
 from itertools import count
-from time import monotonic
 from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -31,15 +30,14 @@ from nessie.base.system.forking import across_forks
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there, look
 from nessie.cudagen.cluster import tasks
-from nessie.cudagen.cluster.engine import Deserted, Died, Interrupted, Sight, Wait, quiet
+from nessie.cudagen.cluster.engine import Died, Interrupted, Sight, Wait, quiet
 from nessie.cudagen.cluster.processes.fitness import alike, fit
 from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
+from nessie.cudagen.cluster.processes.watch import Watch
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 LOOK = 0.2                      # seconds between two looks at what has been done
-STILL = 1.0                     # seconds without a task that ends, until one asks whether there are workers
 PAGE = 2.0                      # seconds until Dask's page must have answered
-ALONE = 60.0                    # seconds without a worker
 SAYING = ("distributed.batched", "distributed.client", "distributed.core")      # what a run tells, they tell, too
 
 
@@ -115,13 +113,6 @@ class OnDask:
         self.there = {*threads}
         return sum(map(int, threads.values()))
 
-    def waits_for_nobody(self, keys: Sequence[str]) -> bool:
-        """Does one of these tasks need one that none of the workers may do?"""
-        try:
-            return bool(self.client.run_on_scheduler(nobody_may, keys))
-        except OSError:
-            raise self.gone() from None
-
     def gone(self) -> NessieError:
         return NessieError(f"the scheduler of the cluster at {self.address} has gone",
                            hint="start it and its workers again, then this program")
@@ -177,56 +168,6 @@ def shared(asked_for: object, make: Callable[[], OnDask]) -> OnDask:
         else:
             engine = _shared[asked_for] = make()
         return engine
-
-
-class Watch:
-    """What can be told of tasks that are waited for. Deserted, if for ALONE seconds there has been no worker, or none
-    that may do what is left: of tasks that read files, those who see them (`submit`'s `on`)."""
-
-    def __init__(self, engine: OnDask) -> None:
-        self.engine, self.done, self.lacks = engine, 0, ""
-        self.moved = self.asked = self.there = monotonic()
-
-    def look(self, waiting: Sequence[Any]) -> tuple[int, int, str]:
-        """How many are done, of how many; and what lacks, in words."""
-        now, done = monotonic(), sum([task.status == "finished" for task in waiting])
-        if done != self.done:
-            self.done, self.moved, self.lacks = done, now, ""
-        left: list[str] = []
-        if now - max(self.moved, self.asked) > STILL:
-            self.asked = now
-            left = [task.key for task in waiting if task.status != "finished"]
-            self.lacks = self.lack(left)
-            if not self.lacks:
-                self.there = now
-        alone = self.asked - max(self.moved, self.there)
-        if left and alone > ALONE:
-            raise Deserted(left[0], len(left) - 1, f"{self.lacks}, and has had none for {alone:.0f} s", self.hint)
-        return done, len(waiting), f"{self.lacks}; {self.hint}" if self.lacks else ""
-
-    def lack(self, left: Sequence[str]) -> str:
-        """What the workers lack that these tasks need."""
-        if not self.engine.threads():
-            return "the cluster has no workers"
-        if self.engine.waits_for_nobody(left):
-            return "the cluster has no worker that sees a file it reads"
-        return ""
-
-    @property
-    def hint(self) -> str:
-        return f"start some: dask worker {self.engine.address}"
-
-
-def nobody_may(keys: Sequence[str], dask_scheduler: Any) -> bool:
-    """At the scheduler: what OnDask.waits_for_nobody tells."""
-    wanted = {*keys}
-    seen = waiting = {*dask_scheduler.unrunnable}
-    while waiting:
-        if any(task.key in wanted for task in waiting):
-            return True
-        waiting = {after for task in waiting for after in task.dependents} - seen
-        seen = seen | waiting
-    return False
 
 
 def connected(cluster: Any) -> OnDask:

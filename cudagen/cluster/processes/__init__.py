@@ -2,4 +2,5 @@
 
     own_workers     those that are started here, with a scheduler
     fitness         whether they, and the scheduler, have the same code, and a processor that runs it
+    watch           what holds up tasks that are waited for
 """

@@ -34,5 +34,5 @@ def threads() -> Iterator[Any]:
     """A cluster in this process, whose workers come and go at once."""
     from distributed import LocalCluster
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
-                      dashboard_address=None) as cluster:
+                      memory_limit=None, dashboard_address=None) as cluster:
         yield cluster

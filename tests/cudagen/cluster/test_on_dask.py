@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import signal
+from dataclasses import replace
 from threading import Timer
 from time import monotonic, sleep
 from types import SimpleNamespace
@@ -18,10 +19,11 @@ import nessie
 from nessie.base.source import NessieError
 from nessie.base.types import FLOAT, Seq
 from nessie.base.values import Flat
-from nessie.cudagen.cluster import device, on_dask, tasks
+from nessie.cudagen.cluster import device, tasks
 from nessie.cudagen.cluster.engine import InProcess, Interrupted
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
+from nessie.cudagen.cluster.processes import watch
 from nessie.cudagen.cluster.processes.fitness import alike
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.files import written_by_workers
@@ -30,6 +32,7 @@ from nessie.running.targets import Target
 
 psutil = pytest.importorskip("psutil")
 KilledWorker = pytest.importorskip("distributed.scheduler").KilledWorker
+Status = pytest.importorskip("distributed.core").Status
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -261,9 +264,14 @@ def test_tasks_of_two_drivers_have_different_names(engine: OnDask) -> None:
     assert len(names) == 2
 
 
+def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    for name, lack in watch.LACKS.items():
+        monkeypatch.setitem(watch.LACKS, name, replace(lack, seconds=seconds))
+
+
 def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who starts others in time sees the run go on; else it is told what is not done, and for how long nobody was."""
-    monkeypatch.setattr(on_dask, "STILL", 0.1)
+    monkeypatch.setattr(watch, "STILL", 0.1)
     engine = connected(threads.scheduler_address)
     lacks = list[str]()
 
@@ -279,17 +287,17 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
         Timer(1.0, threads.scale, [1]).start()
         assert engine.gather([task], look) == [0]
         assert f"the cluster has no workers; start some: dask worker {threads.scheduler_address}" in lacks
-        monkeypatch.setattr(on_dask, "ALONE", 0.5)
+        patience(monkeypatch, 0.5)
         threads.scale(0)
         while engine.client.nthreads():
             sleep(0.1)
-        with pytest.raises(NessieError, match=r"the cluster has no workers, and has had none for \d+ s; the task "
+        with pytest.raises(NessieError, match=r"for \d+ s now the cluster has no workers; the task "
                            r"write-4-.* and 1 more tasks cannot be done\nhint: start some: dask worker tcp://127"):
             engine.gather([engine.submit("write-4", len), engine.submit("write-5", len)])
         made = Workers.__new__(Workers)
         made.engine, made.hands, made.told = engine, Hands(engine, "f"), ToldOfCluster()
         made.cpu = SimpleNamespace(interrupted=False, program=SimpleNamespace(kernels=[]))    # type: ignore[assignment]
-        with pytest.raises(NessieError, match=r"has had none for \d+ s: the slab of K2 sweep from chunk 31 on is not"):
+        with pytest.raises(NessieError, match=r"no workers: the slab of K2 sweep from chunk 31 on is not"):
             made.gather([made.submit("K2_sweep-31-told", len)], "K2", "K2_sweep")
     finally:
         engine.close()
@@ -297,12 +305,39 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
 
 def test_tasks_that_no_worker_may_do_are_told(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has seen the file they read has gone; what needs them waits, too."""
-    monkeypatch.setattr(on_dask, "STILL", 0.1)
-    monkeypatch.setattr(on_dask, "ALONE", 0.5)
+    monkeypatch.setattr(watch, "STILL", 0.1)
+    patience(monkeypatch, 0.5)
     read = engine.submit("read-3", len, on=frozenset({"tcp://127.0.0.1:1"}))
-    with pytest.raises(NessieError, match=r"the cluster has no worker that sees a file it reads, and has had none for "
-                       r"\d+ s; the task sum-4-.* cannot be done\nhint: start some: dask worker tcp://127"):
+    with pytest.raises(NessieError, match=r"for \d+ s now the cluster has no worker that sees a file it "
+                       r"reads; the task sum-4-.* cannot be done\nhint: start some: dask worker tcp://127"):
         engine.gather([engine.submit("sum-4", sum, given=[read])])
+
+
+def test_workers_that_have_paused_are_told(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask lets those whose memory is full begin nothing; it may be free again."""
+    monkeypatch.setattr(watch, "STILL", 0.1)
+    engine = connected(threads.scheduler_address)
+    lacks = list[str]()
+
+    def look(done: int, of: int, lack: str) -> bool:
+        lacks.append(lack)
+        return False
+
+    try:
+        engine.client.run(now, "paused")
+        Timer(1.0, engine.client.run, [now, "running"]).start()
+        assert engine.gather([engine.submit("write-3", len)], look) == [0]
+        assert "all workers have paused, since their memory is full; start some: dask worker " in str(lacks)
+        patience(monkeypatch, 0.5)
+        engine.client.run(now, "paused")
+        with pytest.raises(NessieError, match=r"for \d+ s now all workers have paused, since their memory is full"):
+            engine.gather([engine.submit("sum-4", sum, given=[engine.submit("write-4", len)])])
+    finally:
+        engine.close()
+
+
+def now(status: str, dask_worker: Any) -> None:
+    dask_worker.status = Status[status]
 
 
 def test_engines_in_this_process_share_its_memory() -> None:
