@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
@@ -23,7 +22,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
 from nessie.base.system.deep import next_part, run_deep
-from nessie.base.system.ending import at_end, forget
+from nessie.base.system.ending import aside, at_end, forget
 from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
@@ -108,9 +107,9 @@ class Where:
 
 
 def closed_aside(engine: Engine) -> None:
-    """By a thread of its own: garbage is collected in any, one of Dask's that closing waits for, too."""
+    """Closing waits for a thread of Dask's, in which garbage may be collected, too."""
     forget(engine.close)
-    Thread(target=engine.close).start()
+    aside(engine.close)
 
 
 @dataclass

@@ -5,4 +5,5 @@
     calling         calls the function on a part
     elsewhere       the program on a worker
     doing           one part after another here, or by the workers of a cluster
+    results         what comes of it, and ends with who takes it
 """

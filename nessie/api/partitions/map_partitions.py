@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from nessie.api.partitions.arguments import Stream, Value, placed
 from nessie.api.partitions.calling import PartCall, refuse_effects, room_of, settled
 from nessie.api.partitions.doing import Work, here, on_cluster, read_parts, workers_of
 from nessie.api.partitions.elsewhere import made_of
+from nessie.api.partitions.results import Results
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.types import Fun
@@ -62,7 +63,7 @@ def map_partitions(asked: Asked, files: Any, given: Sequence[Any], named: Mappin
     if out is not None:
         return written(asked, streams, ordered, by_name, os.fsdecode(out), TableStyle())
     call, results = begun(asked, streams, ordered, by_name, None)
-    return (call.value(*result) for result in results)
+    return results.map(lambda result: call.value(*result))
 
 
 def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any], path: str,
@@ -85,7 +86,7 @@ def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: M
 
 
 def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any],
-          out: Out | None) -> tuple[PartCall, Generator[Any, None, None]]:
+          out: Out | None) -> tuple[PartCall, Results]:
     """The call, and its results on all parts of the streams. What is wrong with the call is told now."""
     program, columns = asked.program, asked.columns
     paths = [paths_of(files) for files in streams]
@@ -107,8 +108,8 @@ def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Map
         raise
     folder = out if out is not None and out.is_folder else None
     if asked.where is None and program._options.target != DASK:
-        return call, here(call, chain([first], reading), folder)
+        return call, Results(here(call, chain([first], reading), folder), reading)
     reading.close()
     made = made_of(program, call.typed(taken).variables)
     work = Work(made, asked.function, asked.asked, call.settled, columns, folder)
-    return call, on_cluster(work, zipped(paths), workers_of(program, asked.where))
+    return call, Results(on_cluster(work, zipped(paths), workers_of(program, asked.where)))

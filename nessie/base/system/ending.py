@@ -4,16 +4,20 @@
     do_now      it is done before
     forget      it need not be done
     end         do all of it
+    aside       do something now, by a thread of its own, for the garbage collector
 
 A child that this process forks has nothing of it to do.
 """
 from __future__ import annotations
 
 import atexit
+from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
 
 from nessie.base.system.forking import anew_in_children
+
+PATIENCE = 30.0                 # seconds that the end of the process waits for what is done aside
 
 _due: list[Callable[[], object]] = []
 
@@ -36,6 +40,26 @@ def forget(action: Callable[[], object]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def aside(action: Callable[[], object]) -> None:
+    """Garbage is collected in any thread, whatever locks it holds, even while it starts. What is to be done then and
+    waits for a thread or for a lock is done by another thread, which `threading`, that has locks of its own, does not
+    start. The end of the process waits for it."""
+    done = allocate_lock()
+    done.acquire()
+
+    def work() -> None:
+        try:
+            with suppress(Exception):
+                action()
+        finally:
+            done.release()
+            atexit.unregister(done.acquire)
+
+    with suppress(RuntimeError):                # none starts as the process ends
+        start_new_thread(work, ())
+        atexit.register(done.acquire, True, PATIENCE)
 
 
 @atexit.register
