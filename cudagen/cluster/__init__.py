@@ -2,15 +2,12 @@
 
     engine      what a cluster is: submit, gather, workers, sees, close
     on_dask     Dask as an engine
-    processes/  the workers' processes: those that are started here, and whether they are fit
-    slabs       arrays that lie in parts on workers
-    ranges      ranges of ints, with what operators make of them
-    reach       which elements a phase's chunks read and write, found by running its code on ranges
-    borders     where chunks of segments begin, which phases are told
-    tasks       what workers do
-    kernels     what is known of a program's kernels before they are launched
+    processes/  the workers' processes: those that are started here, whether they are fit, what holds them up
+    tasks/      what workers do
     files/      files that workers read and write, if they see them
+    slabs       arrays that lie in parts on workers
     workers     what lies on workers, and how it is asked for
+    reaching/   which elements chunks read and write
     moving/     elements that go to other workers: writes to places that data say, sorts
     launches    what is known of a kernel's launch
     sharing     how tasks share arrays

@@ -19,8 +19,8 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there
-from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.processes.fitness import alike
+from nessie.cudagen.cluster.tasks import runs
 
 Sight = frozenset[str] | None               # names of workers; None: all
 Wait = Callable[[int, int, str], bool]      # told how many of so many tasks are done, and what lacks; is it to end?
@@ -114,7 +114,7 @@ class InProcess:
                run: str = "", on: Sight = None) -> Done:
         self.names.append(name)
         values = [task.value if isinstance(task, Done) else task for task in given]
-        return Done(tasks.of_run(alike(), run, function, *arguments, values))
+        return Done(runs.of_run(alike(), run, function, *arguments, values))
 
     def gather(self, waiting: Sequence[Done], wait: Wait = quiet) -> list[Any]:
         if wait(len(waiting), len(waiting), ""):

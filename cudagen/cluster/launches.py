@@ -11,10 +11,10 @@ import numpy as np
 
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.moving.writes import Apart
-from nessie.cudagen.cluster.ranges import Ints, Range
-from nessie.cudagen.cluster.reach import Facts, Known, Reached, reach
+from nessie.cudagen.cluster.reaching.ranges import Ints, Range
+from nessie.cudagen.cluster.reaching.reach import Facts, Known, Reached, reach
 from nessie.cudagen.cluster.slabs import Spread
-from nessie.cudagen.cluster.tasks import Told
+from nessie.cudagen.cluster.tasks.chunks import Told
 from nessie.cudagen.cluster.workers import Held, Workers
 from nessie.cudagen.cpu.device import CpuLauncher
 from nessie.cudagen.host.device import Array

@@ -29,11 +29,11 @@ from nessie.base.system.extras import install
 from nessie.base.system.forking import across_forks
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there, look
-from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Died, Interrupted, Sight, Wait, quiet
 from nessie.cudagen.cluster.processes.fitness import alike, fit
 from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
 from nessie.cudagen.cluster.processes.watch import Watch
+from nessie.cudagen.cluster.tasks import runs
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 LOOK = 0.2                      # seconds between two looks at what has been done
@@ -64,7 +64,7 @@ class OnDask:
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Any:
         run = run or self.run
-        return self.client.submit(tasks.of_run, alike(), run, function, *arguments, list(given),
+        return self.client.submit(runs.of_run, alike(), run, function, *arguments, list(given),
                                   key=f"{name}-{run}-{next(self.numbers)}", pure=False,
                                   workers=None if on is None else sorted(on))
 
@@ -97,7 +97,7 @@ class OnDask:
         with suppress(OSError):                 # of a worker that dies meanwhile, and of a scheduler that has gone
             self.client.cancel(waiting, force=True)
             for run in sorted({task.key.split("-")[-2] for task in waiting} - {self.run}):
-                self.client.run(tasks.stop, run, on_error="ignore")
+                self.client.run(runs.stop, run, on_error="ignore")
 
     def workers(self) -> int:
         return max(1, self.threads())

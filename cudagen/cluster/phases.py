@@ -1,7 +1,7 @@
 """A kernel's launch on a cluster: its plan's phases in order, each as tasks of some chunks, or on the driver.
 
     an ORDER     cudagen.cluster.moving: keys go to who sorts their range
-    in chunks    reach (cudagen.cluster.reach) says which elements each chunk reads and writes; a task gets those of its
+    in chunks    cudagen.cluster.reaching says which elements each chunk reads and writes; a task gets those of its
                  chunks, as parts of slabs, and gives what it writes, which are slabs of the result
     once         on the driver, which has what there is one of for each chunk (totals, carries, borders); of large
                  arrays the few places come where chunks meet, and go back
@@ -20,16 +20,17 @@ from typing import Any
 import numpy as np
 
 from nessie.base.values import BASES, DTYPES
-from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.launches import KnownLaunch, keys_of, nothing_of, passed, words_of
 from nessie.cudagen.cluster.moving import shuffle, sorting
 from nessie.cudagen.cluster.moving.answers import EACH_PLACE, Asked, ask
 from nessie.cudagen.cluster.moving.asking import Asking
-from nessie.cudagen.cluster.ranges import Ints, Range
-from nessie.cudagen.cluster.reach import lanes_of, places_of
+from nessie.cudagen.cluster.reaching.ranges import Ints, Range
+from nessie.cudagen.cluster.reaching.reach import lanes_of, places_of
 from nessie.cudagen.cluster.sharing import Parts, hull, is_broad, lies, nothing, own_parts, part_of, tasks_of
 from nessie.cudagen.cluster.slabs import Slab, Spread
-from nessie.cudagen.cluster.tasks import ERRORS, Given, Job, Made, Told
+from nessie.cudagen.cluster.tasks import chunks, elements
+from nessie.cudagen.cluster.tasks.chunks import ERRORS, Job, Told
+from nessie.cudagen.cluster.tasks.elements import Given, Made
 from nessie.cudagen.cluster.workers import BY_PLACES, Workers
 from nessie.cudagen.cpu.device import PreparedPhase
 from nessie.cudagen.host.device import FAILURE, Array
@@ -160,7 +161,7 @@ class Launch(KnownLaunch):
                      self.word(argument, parameter, number, parts, given, broad)
                      for parameter, argument in passed(function, phase)]
             job = Job(name, int(first), int(last), words, self.workers.error_words(), self.workers.stack(self.name))
-            running.append(self.workers.submit(f"{phase.function}-{int(first)}", tasks.run_chunks, job, given=given))
+            running.append(self.workers.submit(f"{phase.function}-{int(first)}", chunks.run_chunks, job, given=given))
         self.take(phase, parts, running)
 
     def word(self, name: str, parameter: loops.Parameter, task: int, parts: Parts, given: list[Any],
@@ -169,7 +170,7 @@ class Launch(KnownLaunch):
         if not parameter.array:
             return self.words[self.launcher.slots[name]] if name != WORKERS else 1
         match name:
-            case tasks.ERRORS | tasks.INTERRUPT:
+            case chunks.ERRORS | chunks.INTERRUPT:
                 return name
             case "cells":
                 cells = np.array(self.cell_words)
@@ -224,7 +225,7 @@ class Launch(KnownLaunch):
             return held
         given: list[Any] = []
         array = Given.of(held, 0, held.length, given)
-        task = self.workers.submit(f"{self.name}-broadcast-{name}", tasks.whole, array, given=given)
+        task = self.workers.submit(f"{self.name}-broadcast-{name}", elements.whole, array, given=given)
         return Spread(held.base, held.length, [Slab(0, held.length, task)])
 
     def take(self, phase: Phase, parts: Parts, running: Sequence[Any]) -> None:
@@ -242,7 +243,7 @@ class Launch(KnownLaunch):
         if not small and ERRORS not in written:
             return
         wanted = running if not large else [
-            self.workers.submit(f"{phase.function}-{int(first)}-told", tasks.some_of, [ERRORS, *small], given=[task])
+            self.workers.submit(f"{phase.function}-{int(first)}-told", elements.some_of, [ERRORS, *small], given=[task])
             for first, task in zip(parts.cuts, running, strict=False)]
         for number, arrays in enumerate(self.workers.gather(wanted, self.name, phase.function)):
             self.workers.failed(int(arrays[ERRORS][FAILURE]))

@@ -7,7 +7,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster.ranges import Ints, Range
+from nessie.cudagen.cluster.reaching.ranges import Ints, Range
 from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.workers import BORDERED, BROAD, LOCAL, ON_ONE
 

@@ -22,16 +22,16 @@ from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import deadline
 from nessie.base.system.mapped_files import mapped
 from nessie.base.values import BASES, DTYPES
-from nessie.cudagen.cluster import tasks
-from nessie.cudagen.cluster.borders import Borders
 from nessie.cudagen.cluster.engine import Deserted, Died, Engine, Interrupted
 from nessie.cudagen.cluster.files.arrays import room_for
 from nessie.cudagen.cluster.files.hands import Hands
-from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.moving import fetching
-from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.reaching.borders import Borders
+from nessie.cudagen.cluster.reaching.kernels import ClusterProgram
+from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread, Uploaded, pieces
-from nessie.cudagen.cluster.tasks import Given
+from nessie.cudagen.cluster.tasks import chunks, elements
+from nessie.cudagen.cluster.tasks.elements import Given
 from nessie.cudagen.cpu.device import Cpu, load
 from nessie.cudagen.host.device import NO_FAILURE, Array
 from nessie.cudagen.host.memory import view
@@ -86,7 +86,7 @@ class Workers:
         self.told = told or ToldOfCluster()
         self.progress = ""
         self.begin()
-        self.code = self.submit("code", tasks.same, made.code)
+        self.code = self.submit("code", elements.same, made.code)
 
     def begin(self) -> None:
         """A run begins: nothing has failed. Its name is only its own."""
@@ -107,7 +107,7 @@ class Workers:
 
     def parts_of(self, giving: Sequence[Any], names: Sequence[str], name: str) -> list[Any]:
         """Of what these tasks give, the arrays of these names."""
-        return [self.submit(f"{name}-{number}", tasks.some_of, names, given=[task])
+        return [self.submit(f"{name}-{number}", elements.some_of, names, given=[task])
                 for number, task in enumerate(giving)]
 
     def gather(self, waiting: Sequence[Any], kernel: str = "", function: str = "") -> list[Any]:
@@ -178,7 +178,7 @@ class Workers:
     def uploaded(self, values: np.ndarray[Any, Any]) -> Uploaded:
         """What is sent is a copy: it goes later, when its memory may be another array's."""
         values = np.array(values)
-        return Uploaded(self.submit("read", tasks.values, values), values)
+        return Uploaded(self.submit("read", elements.values, values), values)
 
     def placed(self, array: Array) -> Held:
         """An argument of a launch on workers: in slabs, unless it has few elements."""
@@ -204,7 +204,7 @@ class Workers:
         for low, high in self.spans(spread):
             given: list[Any] = []
             array = Given.of(spread, low, high, given)
-            waiting.append(self.submit(f"write-{low}", tasks.into_file, file.path, array, given=given))
+            waiting.append(self.submit(f"write-{low}", elements.into_file, file.path, array, given=given))
         self.gather(waiting)
         return np.asarray(mapped(file, DTYPES[spread.base], spread.length, "c"))
 
@@ -221,14 +221,14 @@ class Workers:
             if part.start < part.stop:
                 given: list[Any] = []
                 array = Given(spread.base, slab.low, slab.high, pieces([slab], given))
-                task = self.submit(name, tasks.patched, array, places[part], values[part], given=given)
+                task = self.submit(name, elements.patched, array, places[part], values[part], given=given)
                 new.append(Slab(slab.low, slab.high, task))
                 left[part] = False
         others = np.flatnonzero(left)
         for run in np.split(others, np.flatnonzero(np.diff(places[others]) != 1) + 1):
             if len(run):
                 low = int(places[run[0]])
-                new.append(Slab(low, low + len(run), self.submit(name, tasks.values, values[run])))
+                new.append(Slab(low, low + len(run), self.submit(name, elements.values, values[run])))
         spread.write(sorted(new, key=lambda slab: slab.low))
 
     # Borders --------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Workers:
             if high - low > 1:
                 given: list[Any] = [self.code]
                 array = Given(offsets.base, low, high, pieces(list(offsets.between(low, high)), given))
-                waiting.append(self.submit(borders.tell.name, tasks.borders_of,
+                waiting.append(self.submit(borders.tell.name, chunks.borders_of,
                                            (borders.tell.name, borders.width, count), array, words, given=given))
         for first, found in self.gather(waiting):
             made[2 * first:2 * first + len(found)] = found

@@ -45,7 +45,7 @@ OTHERS = {
     "nessie/files/partitions/outputs.py": "parts, in new files, which are moved into their places at the end",
     "nessie/files/written_by_workers.py": "workers write parts of a new file, which is moved into its place at the end",
     "cudagen/cluster/files/arrays.py": "arrays for workers, in files of the run's own",
-    "cudagen/cluster/tasks.py": "elements of an array, into a file of the run's own",
+    "cudagen/cluster/tasks/elements.py": "elements of an array, into a file of the run's own",
 }
 
 

@@ -12,9 +12,9 @@ from nessie.base.source import NessieError
 from nessie.base.system.seen_files import Seen, look
 from nessie.base.types import BOOL, CHAR, FLOAT, INT, STRING, Pair, Seq, Type
 from nessie.base.values import DTYPES, Flat, Nested, Uniform, flatten_value
-from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import InProcess, Sight
 from nessie.cudagen.cluster.files.hands import Hands
+from nessie.cudagen.cluster.tasks import elements
 from nessie.files import written_by_workers
 from nessie.files.files import check_writable, write_value
 from nessie.files.read_by_workers import arrays_of, with_arrays
@@ -45,7 +45,7 @@ def with_workers(hands: Hands, column: Any) -> Any:
 
 def slabs(hands: Hands, array: np.ndarray[Any, Any]) -> Any:
     base = next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
-    return hands.array(base, [(hands.submit("given", tasks.values, array[low:low + 7]), len(array[low:low + 7]))
+    return hands.array(base, [(hands.submit("given", elements.values, array[low:low + 7]), len(array[low:low + 7]))
                               for low in range(0, len(array), 7)])
 
 

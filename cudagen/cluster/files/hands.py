@@ -16,12 +16,12 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.seen_files import Seen
 from nessie.base.values import BASES, OnDevice
-from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Died, Engine, Sight
 from nessie.cudagen.cluster.files.arrays import mapped_in, put_in
 from nessie.cudagen.cluster.moving import fetching
 from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, Uploaded
-from nessie.cudagen.cluster.tasks import Given
+from nessie.cudagen.cluster.tasks import elements
+from nessie.cudagen.cluster.tasks.elements import Given
 
 NOBODY: Sight = frozenset()
 
@@ -87,7 +87,7 @@ class Hands:
         on = NOBODY if found is None else self.seeing(found)
         if on is None:
             return [Slab(0, len(values), found)]
-        return [Slab(low, high, self.submit("read", tasks.from_file, found, low, high, on=on))
+        return [Slab(low, high, self.submit("read", elements.from_file, found, low, high, on=on))
                 for low, high in parts if on]
 
     # Arrays on workers ----------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Hands:
         for slab in spread_of(array).slabs:
             given: list[Any] = []
             there = Given.of(spread_of(array), slab.low, slab.high, given)
-            parts.append((self.submit("cast", tasks.cast, there, base, given=given), slab.high - slab.low))
+            parts.append((self.submit("cast", elements.cast, there, base, given=given), slab.high - slab.low))
         return self.array(base, parts)
 
 

@@ -14,7 +14,8 @@ from nessie.base.records import dataclass
 from nessie.cudagen.cluster.moving import tasks
 from nessie.cudagen.cluster.moving.exchange import exchange
 from nessie.cudagen.cluster.slabs import Spread
-from nessie.cudagen.cluster.tasks import Answers, Given, Job
+from nessie.cudagen.cluster.tasks.chunks import Answers, Job
+from nessie.cudagen.cluster.tasks.elements import Given
 from nessie.cudagen.cluster.workers import Held, Workers
 
 EACH_PLACE = 16                 # bytes that move for it

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Arrays
 
 

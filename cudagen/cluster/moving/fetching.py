@@ -15,11 +15,10 @@ import numpy as np
 
 from nessie.base.system.seen_files import refuse_other
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.engine import Engine
-from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import InFile, Slab, Spread
-from nessie.cudagen.cluster.tasks import Given
+from nessie.cudagen.cluster.tasks.elements import Given, picked
 
 AHEAD = 4                       # parts for each thread that come at a time: what is picked takes memory twice
 
@@ -37,7 +36,7 @@ def pick(by: Submits, spread: Spread, low: int, high: int, places: Ints | None =
     """A task that gives elements between these bounds, all or those at places."""
     given: list[Any] = []
     array = Given.of(spread, low, high, given)
-    return by.submit("pick", tasks.picked, array, places, given=given)
+    return by.submit("pick", picked, array, places, given=given)
 
 
 def elements(by: Submits, gather: Gather, spread: Spread, places: Ints) -> np.ndarray[Any, Any]:

@@ -19,9 +19,9 @@ from nessie.cudagen.cluster.moving import tasks
 from nessie.cudagen.cluster.moving.exchange import exchange
 from nessie.cudagen.cluster.moving.tasks import Writing
 from nessie.cudagen.cluster.moving.writes import Apart
-from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread, pieces
-from nessie.cudagen.cluster.tasks import Given, Made
+from nessie.cudagen.cluster.tasks.elements import Given, Made
 from nessie.cudagen.cluster.workers import SHUFFLED, Held, Workers
 from nessie.cudagen.loops.nodes import Name
 from nessie.cudagen.loops.plan import ArrayResult

@@ -18,9 +18,9 @@ import numpy as np
 
 from nessie.cudagen.cluster.moving import tasks
 from nessie.cudagen.cluster.moving.exchange import exchange
-from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread
-from nessie.cudagen.cluster.tasks import Given, same
+from nessie.cudagen.cluster.tasks.elements import Given, same
 from nessie.cudagen.cluster.workers import SHUFFLED, Workers
 
 Borders = tuple[Ints, Ints, Ints]

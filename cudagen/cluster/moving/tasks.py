@@ -14,21 +14,11 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.moving.buckets import cut, received, rows
-from nessie.cudagen.cluster.ranges import Ints
+from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Arrays
-from nessie.cudagen.cluster.tasks import (
-    ERRORS,
-    INTERRUPT,
-    Given,
-    Job,
-    Made,
-    address,
-    assembled,
-    begun,
-    functions_of,
-    interrupt_address,
-    run_chunks,
-)
+from nessie.cudagen.cluster.tasks.chunks import ERRORS, INTERRUPT, Job, address, begun, functions_of, run_chunks
+from nessie.cudagen.cluster.tasks.elements import Given, Made, assembled
+from nessie.cudagen.cluster.tasks.runs import interrupt_address
 from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.host.device import ERROR_WORDS
 

@@ -149,7 +149,7 @@ def given_to_all(work: Work, given: list[Any]) -> Work:
 
 def on_worker(parts: Parts, number: int, given: list[Any]) -> Result | Failure:
     """What the function gives on the parts, or why it fails."""
-    from nessie.cudagen.cluster.tasks import interrupted
+    from nessie.cudagen.cluster.tasks.runs import interrupted
     work: Work = given[0]
 
     def look() -> None:

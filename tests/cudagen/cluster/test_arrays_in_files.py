@@ -15,14 +15,15 @@ from executors import Compiled
 
 from nessie.base.source import NessieError
 from nessie.base.system.seen_files import Seen, look
-from nessie.cudagen.cluster import tasks, workers
+from nessie.cudagen.cluster import workers
 from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.files.arrays import mapped_in
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.moving.tasks import heads, sorted_run
 from nessie.cudagen.cluster.slabs import Slab, Spread
-from nessie.cudagen.cluster.tasks import Given
+from nessie.cudagen.cluster.tasks import elements
+from nessie.cudagen.cluster.tasks.elements import Given
 
 XS = np.arange(100_000.0)
 
@@ -48,8 +49,8 @@ def test_a_file_for_an_array_goes_with_the_last_task_that_needs_it() -> None:
     (slab,) = Hands(engine).lying(XS, [(0, len(XS))])
     path = slab.task.place.path
     whole = Given("float", 0, len(XS), [(0, len(XS), 0, "", 0)])
-    first = Hands(engine).submit("whole", tasks.whole, whole, given=[slab.task])
-    second = Hands(engine).submit("whole", tasks.whole, whole, given=[first])
+    first = Hands(engine).submit("whole", elements.whole, whole, given=[slab.task])
+    second = Hands(engine).submit("whole", elements.whole, whole, given=[first])
     del slab, first
     assert os.path.exists(path)
     assert np.array_equal(engine.gather([second])[0][""], XS)
@@ -61,8 +62,8 @@ WHOLE = Given("float", 0, len(XS), [(0, len(XS), 0, "", 0)])
 
 
 @pytest.mark.parametrize("function, arguments", [
-    (tasks.whole, (WHOLE,)), (tasks.picked, (WHOLE, None)), (tasks.picked, (WHOLE, np.array([3]))),
-    (tasks.cast, (WHOLE, "int")), (sorted_run, (WHOLE, "", False)), (heads, (WHOLE, 2))])
+    (elements.whole, (WHOLE,)), (elements.picked, (WHOLE, None)), (elements.picked, (WHOLE, np.array([3]))),
+    (elements.cast, (WHOLE, "int")), (sorted_run, (WHOLE, "", False)), (heads, (WHOLE, 2))])
 @pytest.mark.parametrize("function_changes", [False, True])
 def test_what_a_task_reads_is_of_one_file(function: Callable[..., Any], arguments: tuple[Any, ...],
                                           function_changes: bool, tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_part_that_is_read_of_a_file_is_of_one_file(tmp_path: Path) -> None:
     array = mapped_in(np.load(tmp_path / "xs.npy", mmap_mode="r"))
 
     def changing(*arguments: Any) -> Any:
-        found = tasks.from_file(*arguments)
+        found = elements.from_file(*arguments)
         np.save(tmp_path / "xs.npy", -XS)
         return found
 
@@ -122,7 +123,7 @@ def test_elements_that_nobody_has_written_are_the_fill(scratch: Seen | None, mon
     monkeypatch.setattr(workers, "LARGE", 10)
     program = Compiled("function main(xs) = {x + 1.0 : x in xs};")
     cluster = Cluster(cpu_code(program.executable("ilp")), InProcess(3, scratch=scratch), quick=True)
-    task = cluster.workers.submit("read", tasks.values, XS[1:11])
+    task = cluster.workers.submit("read", elements.values, XS[1:11])
     slabs = [Slab(low, low + 10, task) for low in (10, 30, 40)]
     expected = np.full(60, 7.0)
     for slab in slabs:

@@ -28,7 +28,8 @@ from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.explaining import explained
 from nessie.cudagen.cluster.slabs import InFile
-from nessie.cudagen.cluster.tasks import Answers, Job, Made, Told
+from nessie.cudagen.cluster.tasks.chunks import Answers, Job, Told
+from nessie.cudagen.cluster.tasks.elements import Made
 from nessie.cudagen.host import host
 from nessie.cudagen.host.device import Outgrown
 from nessie.cudagen.host.host import Trials

@@ -17,11 +17,11 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.seen_files import is_there, look
 from nessie.base.types import FLOAT, Seq, no_datatypes
 from nessie.base.values import Flat, Nested
-from nessie.cudagen.cluster import tasks
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.on_dask import OnDask
 from nessie.cudagen.cluster.slabs import InFile
-from nessie.cudagen.cluster.tasks import Given
+from nessie.cudagen.cluster.tasks import elements
+from nessie.cudagen.cluster.tasks.elements import Given
 from nessie.files import arrow_format, written_by_workers
 from nessie.files.files import open_file, write_value
 from nessie.files.written_by_workers import brought
@@ -135,12 +135,12 @@ def test_a_worker_that_joins_later_and_does_not_see_a_file_gets_no_task_of_it(en
     monkeypatch.setattr(engine.client, "run", lambda *arguments, workers, **named: dict.fromkeys(workers, False))
     given: list[Any] = []
     part = hands.part(hands.array("float", []), 0, 0, given)
-    on.append(hands.submit("pick", tasks.picked, part, None, given=[slab.task for slab in slabs]).on)
+    on.append(hands.submit("pick", elements.picked, part, None, given=[slab.task for slab in slabs]).on)
     engine.there = {*there, "late"}
-    on.append(hands.submit("pick", tasks.picked, part, None, given=[slab.task for slab in slabs]).on)
+    on.append(hands.submit("pick", elements.picked, part, None, given=[slab.task for slab in slabs]).on)
     engine.there = {"late"}
     with pytest.raises(NessieError, match=r"no worker is left that sees .*xs\.npy"):
-        hands.submit("pick", tasks.picked, part, None, given=[slab.task for slab in slabs])
+        hands.submit("pick", elements.picked, part, None, given=[slab.task for slab in slabs])
     assert on == [None, frozenset(there)]
 
 
@@ -165,8 +165,8 @@ def test_files_for_arrays_go_with_what_needs_them(engine: OnDask, tmp_path: Any)
     hands = Hands(engine)
     (slab,) = hands.lying(XS, [(0, N)])
     path = slab.task.place.path
-    task = hands.submit("pick", tasks.picked, Given("float", 0, N, [(0, N, 0, "", 0)]), None, given=[slab.task])
-    other = hands.submit("same", tasks.whole, Given("float", 0, 0, ()), given=[task])
+    task = hands.submit("pick", elements.picked, Given("float", 0, N, [(0, N, 0, "", 0)]), None, given=[slab.task])
+    other = hands.submit("same", elements.whole, Given("float", 0, 0, ()), given=[task])
     assert np.array_equal(engine.gather([task])[0], XS)
     del slab, task
     gc.collect()

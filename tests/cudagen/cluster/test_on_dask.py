@@ -19,12 +19,13 @@ import nessie
 from nessie.base.source import NessieError
 from nessie.base.types import FLOAT, Seq
 from nessie.base.values import Flat
-from nessie.cudagen.cluster import device, tasks
+from nessie.cudagen.cluster import device
 from nessie.cudagen.cluster.engine import InProcess, Interrupted
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes import watch
 from nessie.cudagen.cluster.processes.fitness import alike
+from nessie.cudagen.cluster.tasks import runs
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.files import written_by_workers
 from nessie.files.files import write_value
@@ -215,7 +216,7 @@ def test_a_part_that_kills_its_workers_is_told(engine: OnDask, monkeypatch: pyte
 
 def stopped_within(seconds: float, tells: Any, given: list[Any]) -> bool:
     """Is what this task's code looks at set by then? It waits as a loop of a kernel does; a file tells it, too."""
-    word = ctypes.c_int64.from_address(tasks.interrupt_address())
+    word = ctypes.c_int64.from_address(runs.interrupt_address())
     until = monotonic() + seconds
     if tells:
         tells.touch()
@@ -244,10 +245,10 @@ def test_an_interrupt_ends_nothing_of_others(engine: OnDask, tmp_path: Any, capl
 
 
 def test_a_run_that_is_stopped_begins_nothing_any_more() -> None:
-    assert not tasks.of_run(alike(), "d", stopped_within, 0.0, None, [])
-    tasks.stop("d")
-    assert tasks.of_run(alike(), "d", stopped_within, 0.0, None, [])
-    assert not tasks.of_run(alike(), "e", stopped_within, 0.0, None, [])
+    assert not runs.of_run(alike(), "d", stopped_within, 0.0, None, [])
+    runs.stop("d")
+    assert runs.of_run(alike(), "d", stopped_within, 0.0, None, [])
+    assert not runs.of_run(alike(), "e", stopped_within, 0.0, None, [])
 
 
 def test_tasks_of_two_drivers_have_different_names(engine: OnDask) -> None:

@@ -9,7 +9,7 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nessie.cudagen.cluster.ranges import (
+from nessie.cudagen.cluster.reaching.ranges import (
     ANY,
     COMPARED,
     MOST,

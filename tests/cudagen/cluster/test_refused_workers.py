@@ -15,9 +15,10 @@ from dask_cases import TEXT, XS, YS, all_there
 import nessie
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.own_files import digests
-from nessie.cudagen.cluster import on_dask, tasks
+from nessie.cudagen.cluster import on_dask
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes.fitness import alike, described_here, fit, refuse
+from nessie.cudagen.cluster.tasks import chunks, runs
 from nessie.cudagen.cpu.machine_code import features
 
 pytest.importorskip("distributed")
@@ -113,11 +114,11 @@ def test_who_computes_has_a_processor_that_can() -> None:
 
 def test_who_has_other_code_is_refused() -> None:
     """Of a checkout that has changed since the worker or the scheduler began, the version says nothing."""
-    files = {**digests(), "nessie/new.py": "1", "nessie/cudagen/cluster/tasks.py": "2"}
+    files = {**digests(), "nessie/new.py": "1", "nessie/cudagen/cluster/tasks/runs.py": "2"}
     del files["nessie/cudagen/cluster/slabs.py"]
     said = ("runs other code of the same version of Nessie: nessie/cudagen/cluster/slabs.py, nessie/cudagen/cluster/"
-            "tasks.py, nessie/new.py\nhint: install the same Nessie there, and start it again, since it keeps what it "
-            "has loaded")
+            "tasks/runs.py, nessie/new.py\nhint: install the same Nessie there, and start it again, since it keeps "
+            "what it has loaded")
     there = {**described_here(), "code": "3"}
     assert refused(there, files) == f"error: the worker at w1 {said}"
     assert refused(there, files, scheduler=True) == f"error: the scheduler {said}"
@@ -149,12 +150,12 @@ def test_who_joins_later_and_is_not_fit_is_named(before: str, message: str, engi
             while not (late := {*engine.client.nthreads()} - engine.known):
                 assert monotonic() < until
                 sleep(0.1)
-            code = tasks.Code("none", b"", (), features())
+            code = chunks.Code("none", b"", (), features())
             with pytest.raises(NessieError, match=f"the (processor of the )?worker at {min(late)} {message}"):
                 if "None" in before:
                     engine.workers()
                 else:
-                    engine.gather([engine.submit("late", tasks.run_chunks, SimpleNamespace(function=""), given=[code],
+                    engine.gather([engine.submit("late", chunks.run_chunks, SimpleNamespace(function=""), given=[code],
                                                  on=frozenset(late))])
         finally:
             process.terminate()
@@ -164,9 +165,9 @@ def test_who_joins_later_and_is_not_fit_is_named(before: str, message: str, engi
 
 def test_a_task_refuses_to_be_done_by_who_is_not_fit() -> None:
     with pytest.raises(NessieError, match="has another Nessie, Python or NumPy than the driver\nhint: install"):
-        tasks.of_run(f"{alike()}, changed", "f", len, [])
+        runs.of_run(f"{alike()}, changed", "f", len, [])
     with pytest.raises(NessieError, match="the processor of a worker that has joined the cluster lacks what"):
-        tasks.functions_of(tasks.Code("for wings", b"", (), features() | {"wings"}))
+        chunks.functions_of(chunks.Code("for wings", b"", (), features() | {"wings"}))
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from dataclasses import field
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.cudagen.cluster.ranges import (
+from nessie.cudagen.cluster.reaching.ranges import (
     ANY,
     COMPARED,
     MOST,

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from nessie.base.records import dataclass
 from nessie.base.system.disk_cache import cached
-from nessie.cudagen.cluster.borders import Borders, with_told_borders
 from nessie.cudagen.cluster.moving.asking import Asking, asking
 from nessie.cudagen.cluster.moving.writes import WithoutWrites, split
-from nessie.cudagen.cluster.tasks import Code
+from nessie.cudagen.cluster.reaching.borders import Borders, with_told_borders
+from nessie.cudagen.cluster.tasks.chunks import Code
 from nessie.cudagen.cpu import llvm
 from nessie.cudagen.cpu import machine_code as building
 from nessie.cudagen.cpu.assemble import CpuProgram
