@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Timer
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,9 @@ def test_workers_are_asked_for_when_results_are(path: Path, engine: Recorded) ->
     assert next(results).tolist() == [2.0 * x for x in range(ROWS)]
     del results
     gc.collect()
+    until = monotonic() + 60
+    while not engine.ends and monotonic() < until:          # by another thread
+        sleep(0.01)
     assert (len(engine.names), engine.cancelled, engine.starts, engine.ends) == (1 + PARTS, PARTS - 1, 1, 1)
     assert len(list(program.doubled.map_partitions(path, workers=2))) == PARTS
     assert (engine.cancelled, engine.starts, engine.ends) == (PARTS - 1, 2, 2)
