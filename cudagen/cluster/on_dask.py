@@ -48,6 +48,7 @@ class OnDask:
         self.client, self.own, self.borrowed = client, own, borrowed
         self.process, self.users = os.getpid(), 1
         self.numbers = count()
+        self.run_of: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
         self.run = uuid4().hex                  # of tasks that are no run's
         self.address = address(client)
@@ -64,9 +65,11 @@ class OnDask:
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Any:
         run = run or self.run
-        return self.client.submit(runs.of_run, alike(), run, function, *arguments, list(given),
+        task = self.client.submit(runs.of_run, alike(), run, function, *arguments, list(given),
                                   key=f"{name}-{run}-{next(self.numbers)}", pure=False,
                                   workers=None if on is None else sorted(on))
+        self.run_of[task] = run
+        return task
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
         from distributed.scheduler import KilledWorker
@@ -96,7 +99,7 @@ class OnDask:
         """Nobody waits for these any more; what is done for their runs ends soon, and for nobody else's."""
         with suppress(OSError):                 # of a worker that dies meanwhile, and of a scheduler that has gone
             self.client.cancel(waiting, force=True)
-            for run in sorted({task.key.split("-")[-2] for task in waiting} - {self.run}):
+            for run in sorted({self.run_of[task] for task in waiting} - {self.run}):
                 self.client.run(runs.stop, run, on_error="ignore")
 
     def workers(self) -> int:

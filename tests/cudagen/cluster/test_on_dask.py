@@ -105,13 +105,19 @@ def test_a_result_that_is_lost_is_waited_for(engine: OnDask) -> None:
     assert looks[:2] == [1, 1]
 
 
+def dies(*_: Any) -> None:
+    """Kills its worker when that has nothing else to do any more: Dask suspects all that was to be done there."""
+    sleep(1)
+    os._exit(1)
+
+
 def test_a_slab_that_kills_its_workers_is_told(engine: OnDask, program: nessie.Program,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     submit = engine.submit
 
     def submitted(name: str, function: Any, *arguments: Any, **named: Any) -> Any:
         if name == "K1_sweep-3":
-            return submit(name, lambda *_: os._exit(1))
+            return submit(name, dies)
         return submit(name, function, *arguments, **named)
 
     monkeypatch.setattr(engine, "submit", submitted)
@@ -129,7 +135,7 @@ def test_a_part_of_a_file_whose_writing_kills_workers_is_told(
     submit = engine.submit
 
     def submitted(name: str, function: Any, *arguments: Any, **named: Any) -> Any:
-        return submit(name, (lambda *_: os._exit(1)) if name == "write-1" else function, *arguments, **named)
+        return submit(name, dies if name == "write-1" else function, *arguments, **named)
 
     monkeypatch.setattr(engine, "submit", submitted)
     monkeypatch.setattr(written_by_workers, "BYTES", 8 * 1000)
