@@ -156,7 +156,7 @@ class Target:
         if deadline() is NEVER:
             return run_deep(lambda: self.in_time(work, place), self.limits.deadline())
         try:
-            next_part(*([(place, "while evaluating this")] if place else []))
+            next_part(*([(place, "")] if place else []))
             return work()
         except TimeIsUp:
             raise deadline().error() from None
