@@ -8,6 +8,7 @@
     slabs       arrays that lie in parts on workers
     workers     what lies on workers, and how it is asked for
     reaching/   which elements chunks read and write
+    kernels     what is known of a program's kernels before they are launched
     moving/     elements that go to other workers: writes to places that data say, sorts
     launches    what is known of a kernel's launch
     sharing     how tasks share arrays

@@ -19,9 +19,9 @@ from nessie.base.system.forking import cached_property
 from nessie.base.values import OnDevice
 from nessie.cudagen.cluster.engine import Engine
 from nessie.cudagen.cluster.files.hands import spread_of
+from nessie.cudagen.cluster.kernels import cluster_program
 from nessie.cudagen.cluster.launches import words_of
 from nessie.cudagen.cluster.phases import launch
-from nessie.cudagen.cluster.reaching.kernels import cluster_program
 from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.cudagen.cpu.assemble import CpuProgram

@@ -25,9 +25,9 @@ from nessie.base.values import BASES, DTYPES
 from nessie.cudagen.cluster.engine import Deserted, Died, Engine, Interrupted
 from nessie.cudagen.cluster.files.arrays import room_for
 from nessie.cudagen.cluster.files.hands import Hands
+from nessie.cudagen.cluster.kernels import ClusterProgram
 from nessie.cudagen.cluster.moving import fetching
 from nessie.cudagen.cluster.reaching.borders import Borders
-from nessie.cudagen.cluster.reaching.kernels import ClusterProgram
 from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread, Uploaded, pieces
 from nessie.cudagen.cluster.tasks import chunks, elements

@@ -1,7 +1,6 @@
 """Elements that go to other workers: what is written to places that data say, sorted, or found by keys; and those that
 come to the driver.
 
-    buckets   what a task gives, cut by who receives it
     exchange  buckets of all givers to all receivers, by levels
     writes    kernels that write to places, without these writes, and those by themselves
     shuffle   writes in parts: elements go to who has their places

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nessie.cudagen.cluster.moving import buckets
+from nessie.cudagen.cluster.tasks import buckets
 from nessie.cudagen.cluster.workers import Workers
 
 DIRECT = 32                     # buckets that go from a task, or to it

@@ -1,6 +1,6 @@
 """What workers do for elements that go to others: they part what they have by who gets it, and put together what comes.
 
-What one task gives is for many, in buckets (cudagen.cluster.moving.buckets).
+What one task gives is for many, in buckets (cudagen.cluster.tasks.buckets).
 """
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster.moving.buckets import cut, received, rows
 from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Arrays
+from nessie.cudagen.cluster.tasks.buckets import cut, received, rows
 from nessie.cudagen.cluster.tasks.chunks import ERRORS, INTERRUPT, Job, address, begun, functions_of, run_chunks
 from nessie.cudagen.cluster.tasks.elements import Given, Made, assembled
 from nessie.cudagen.cluster.tasks.runs import interrupt_address

@@ -2,5 +2,6 @@
 
     runs        tasks belong to runs, which can be stopped
     elements    arrays in parts, put together where a task is done
+    buckets     what a task gives, cut by who receives it
     chunks      runs of chunks of one phase, by the CPU target's code
 """

@@ -12,9 +12,9 @@ import numpy as np
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.values import DTYPES
-from nessie.cudagen.cluster.moving.buckets import received
 from nessie.cudagen.cluster.processes.fitness import LEAST
 from nessie.cudagen.cluster.slabs import Arrays
+from nessie.cudagen.cluster.tasks.buckets import received
 from nessie.cudagen.cluster.tasks.elements import Given, Made, assembled
 from nessie.cudagen.cluster.tasks.runs import interrupt_address
 from nessie.cudagen.cpu.device import load

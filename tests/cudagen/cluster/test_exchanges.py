@@ -16,7 +16,7 @@ from test_cluster_device import PROGRAMS, WIDTH, results
 from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import Done, InProcess
 from nessie.cudagen.cluster.moving import exchange
-from nessie.cudagen.cluster.moving.buckets import cut
+from nessie.cudagen.cluster.tasks.buckets import cut
 
 MOVING = ("gather", "filtered gather", "several gathers", "equal keys", "sums by few keys", "float keys",
           "maxima of survivors by keys", "the last write", "writes of rows", "no writes", "nothing to sort",
