@@ -97,6 +97,8 @@ class OnDask:
 
     def cancel(self, waiting: Sequence[Any]) -> None:
         """Nobody waits for these any more; what is done for their runs ends soon, and for nobody else's."""
+        if not self.runs:                       # nobody would answer
+            return
         with suppress(OSError):                 # of a worker that dies meanwhile, and of a scheduler that has gone
             self.client.cancel(waiting, force=True)
             for run in sorted({self.run_of[task] for task in waiting} - {self.run}):

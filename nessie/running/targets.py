@@ -22,7 +22,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
 from nessie.base.system.deep import next_part, run_deep
-from nessie.base.system.ending import aside, at_end, forget
+from nessie.base.system.ending import do_now, with_owner
 from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
@@ -104,12 +104,6 @@ class Where:
     def __post_init__(self) -> None:
         if self.cluster is not None and self.workers is not None:
             raise NessieError("workers are started on this machine, and cluster names those that there are")
-
-
-def closed_aside(engine: Engine) -> None:
-    """Closing waits for a thread of Dask's, in which garbage may be collected, too."""
-    forget(engine.close)
-    aside(engine.close)
 
 
 @dataclass
@@ -265,9 +259,7 @@ class Target:
             where = self.where
             named = where.cluster is not None
             engine = connected(where.cluster) if named else started(where.workers or LOCAL_WORKERS)
-            at_end(engine.close)
-            self.release = finalize(self, closed_aside, engine)
-            self.release.atexit = False
+            self.release = with_owner(self, engine.close)      # which waits for a thread of Dask's
             if where.dashboard is not None:
                 where.dashboard(f"Dask's dashboard: {engine.dashboard}")
             self.engine = engine
@@ -280,8 +272,7 @@ class Target:
             self.release = None
         if self.engine is not None:
             engine, self.engine = self.engine, None
-            forget(engine.close)
-            engine.close()
+            do_now(engine.close)
 
     def end(self) -> None:
         """Workers go, and are not asked for again."""

@@ -4,25 +4,27 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from functools import partial
+from inspect import GEN_RUNNING, getgeneratorstate
 from typing import Any
-from weakref import finalize
 
-from nessie.base.system.ending import aside
+from nessie.base.source import NessieError
+from nessie.base.system.ending import forget, with_owner
 
 
 class Results:
-    """What a generator yields. It, and then what it `needs`, is closed at its end, by an error, by `close`, or when
-    nobody has this any more: the garbage collector would close it in any thread, where it may wait for itself."""
+    """What a generator yields. It, and then what it `needs`, is closed at its end, by an error, by `close`, at the end
+    of the process, or when nobody has this any more: the garbage collector would close it in any thread, where it may
+    wait for itself."""
 
     def __init__(self, made: Generator[Any, None, None], *needs: Generator[Any, None, None] | Results) -> None:
         self._made, self._end = made, partial(close_all, made, *needs)
-        self._release = finalize(self, aside, self._end)
-        self._release.atexit = False
+        with_owner(self, self._end)
 
     def __iter__(self) -> Results:
         return self
 
     def __next__(self) -> Any:
+        self._refuse_running()
         try:
             return next(self._made)
         except BaseException:
@@ -34,8 +36,16 @@ class Results:
         return Results((function(one) for one in self), self)
 
     def close(self) -> None:
-        if self._release.detach() is not None:
-            self._end()
+        """Who is interrupted meanwhile has the rest closed later."""
+        self._refuse_running()
+        self._end()
+        forget(self._end)
+
+    def _refuse_running(self) -> None:
+        """NessieError while the next one is made: who takes it would have fewer than there are."""
+        if getgeneratorstate(self._made) == GEN_RUNNING:
+            raise NessieError("another thread takes the next result, or the function that makes it does: results are "
+                              "taken, and closed, by one at a time", hint="threads can share a lock, or list(results)")
 
 
 def close_all(*made: Generator[Any, None, None] | Results) -> None:

@@ -4,22 +4,29 @@
     do_now      it is done before
     forget      it need not be done
     end         do all of it
-    aside       do something now, by a thread of its own, for the garbage collector
+    aside       it is done before, by a thread of its own, for the garbage collector
+    with_owner  it is done aside when nobody has an object any more
 
 A child that this process forks has nothing of it to do.
 """
 from __future__ import annotations
 
 import atexit
-from _thread import allocate_lock, start_new_thread
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
+from typing import Any, TypeVar
+from weakref import finalize
 
 from nessie.base.system.forking import anew_in_children
+
+Owner = TypeVar("Owner")
 
 PATIENCE = 30.0                 # seconds that the end of the process waits for what is done aside
 
 _due: list[Callable[[], object]] = []
+_doing: set[LockType] = set()   # each is held while something is done aside
 
 
 def at_end(action: Callable[[], object]) -> Callable[[], object]:
@@ -45,21 +52,32 @@ def forget(action: Callable[[], object]) -> bool:
 def aside(action: Callable[[], object]) -> None:
     """Garbage is collected in any thread, whatever locks it holds, even while it starts. What is to be done then and
     waits for a thread or for a lock is done by another thread, which `threading`, that has locks of its own, does not
-    start. The end of the process waits for it."""
-    done = allocate_lock()
-    done.acquire()
+    start. The end of the process waits for it, or does what no thread could be had for."""
+    doing = allocate_lock()
+    doing.acquire()
 
     def work() -> None:
         try:
             with suppress(Exception):
-                action()
+                do_now(action)
         finally:
-            done.release()
-            atexit.unregister(done.acquire)
+            _doing.discard(doing)
+            doing.release()
 
-    with suppress(RuntimeError):                # none starts as the process ends
+    _doing.add(doing)
+    try:
         start_new_thread(work, ())
-        atexit.register(done.acquire, True, PATIENCE)
+    except BaseException as error:
+        _doing.discard(doing)
+        if not isinstance(error, RuntimeError):     # none starts as the process ends
+            raise
+
+
+def with_owner(owner: Owner, action: Callable[[], object]) -> finalize[Any, Owner]:
+    """This is to be done when nobody has the owner any more, by another thread, or in the end."""
+    release = finalize(owner, aside, at_end(action))
+    release.atexit = False
+    return release
 
 
 @atexit.register
@@ -68,6 +86,12 @@ def end() -> None:
     while _due:
         with suppress(Exception):
             _due.pop()()
+    until = monotonic() + PATIENCE
+    for doing in [*_doing]:
+        doing.acquire(timeout=max(0.0, until - monotonic()))
 
 
-anew_in_children(_due.clear)
+@anew_in_children
+def of_nobody() -> None:
+    _due.clear()
+    _doing.clear()

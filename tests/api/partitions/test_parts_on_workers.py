@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import gc
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Timer
@@ -155,3 +157,36 @@ def test_an_interrupt_ends_the_part_that_is_computed(path: Path, workers: on_das
     np.save(path, np.arange(float(PARTS * ROWS)))
     found = list(nessie.compile(TEXT).doubled.map_partitions(path, cluster=workers.client))
     assert np.concatenate(found).tolist() == [2.0 * x for x in range(PARTS * ROWS)]
+
+
+# Results of which some are taken, when the process ends.
+UNFINISHED = """
+import sys
+import numpy as np
+import nessie
+from nessie.cudagen.cluster.on_dask import started
+from nessie.files.partitions import partitions
+partitions.BYTES = 800
+engine = started(1)
+np.save(sys.argv[1], np.arange(2000.0))
+program = nessie.compile("function doubled(xs) = {2.0 * x : x in xs};")
+results = program.doubled.map_partitions(sys.argv[1], cluster=engine.address)
+print(next(results)[1])
+"""
+
+
+def test_a_process_ends_that_has_not_taken_all(tmp_path: Path) -> None:
+    """Nobody waits for a thread of Dask's that does nothing any more."""
+    found = subprocess.run([sys.executable, "-c", UNFINISHED, str(tmp_path / "xs.npy")], capture_output=True, text=True,
+                           timeout=100, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "2.0\n", "")
+
+
+def test_a_child_gives_nothing_up(workers: on_dask.OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's client has no thread there, and would never answer."""
+    def asked(*_: object, **named: object) -> None:
+        raise AssertionError("a child asks its parent's client")
+
+    monkeypatch.setattr(workers, "process", workers.process + 1)
+    monkeypatch.setattr(workers.client, "cancel", asked)
+    workers.cancel([])

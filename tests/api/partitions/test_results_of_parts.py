@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Generator
 from itertools import islice
@@ -14,7 +16,8 @@ import pytest
 import nessie
 from nessie.api.partitions.results import Results
 from nessie.base.source import NessieError
-from nessie.base.system.ending import aside
+from nessie.base.system import ending
+from nessie.base.system.ending import aside, at_end, do_now
 
 TEXT = """
 function twice(xs) = {2.0 * x : x in xs};
@@ -80,9 +83,71 @@ def test_what_is_done_aside_needs_no_thread_that_begins() -> None:
     """Garbage may be collected where `threading` holds its own lock."""
     done = threading.Event()
     with threading._active_limbo_lock:          # type: ignore[attr-defined]
-        aside(done.set)
+        aside(at_end(done.set))
     assert done.wait(60)
-    aside(lambda: 1 // 0)
+    aside(at_end(lambda: 1 // 0))
+
+
+# What is done aside still is at a fork; the child has no such thread, and ends at once.
+FORKED = """
+import os, sys, threading, time
+from nessie.base.system.ending import aside, at_end
+begun, goes_on = threading.Event(), threading.Event()
+aside(at_end(lambda: (begun.set(), goes_on.wait(60))))
+assert begun.wait(60)
+child = os.fork()
+if not child:
+    sys.exit()
+until = time.monotonic() + 15
+while not os.waitpid(child, os.WNOHANG)[0]:
+    if time.monotonic() > until:
+        os.kill(child, 9)
+        sys.exit("the child waits for its parent's thread")
+    time.sleep(0.01)
+goes_on.set()
+"""
+
+
+def test_a_child_waits_for_nothing_that_is_done_aside() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], check=True, timeout=120)
+
+
+def test_what_no_thread_can_be_had_for_is_done_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_starts(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ending, "start_new_thread", none_starts)
+    done = threading.Event()
+    aside(at_end(done.set))
+    assert not done.is_set()
+    assert not ending._doing
+    do_now(done.set)
+    assert done.is_set()
+
+
+def test_one_takes_them_at_a_time() -> None:
+    """Another thread would end what the first one still takes."""
+    begun, goes_on, taken = threading.Event(), threading.Event(), list[int]()
+
+    def made() -> Generator[int, None, None]:
+        begun.set()
+        assert goes_on.wait(60)
+        yield from numbers([], "")
+
+    needs = numbers(ended := list[str](), "needs")
+    next(needs)
+    found = Results(made(), needs)
+    first = threading.Thread(target=lambda: taken.extend(found))
+    first.start()
+    assert begun.wait(60)
+    for other in (found.close, lambda: next(found)):
+        with pytest.raises(NessieError, match="another thread takes the next result"):
+            other()
+    assert not ended
+    goes_on.set()
+    first.join(60)
+    assert taken == [0, 1, 2]
+    assert ended == ["needs"]
 
 
 def reading() -> list[str]:
