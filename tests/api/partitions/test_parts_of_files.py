@@ -313,7 +313,7 @@ def test_which_functions_go_row_by_row(text: str, places: Any) -> None:
 
 def run(*words: Any) -> Any:
     return subprocess.run([sys.executable, "-m", "nessie", "run", *map(str, words)], capture_output=True, text=True,
-                          check=False)
+                          check=False, timeout=300)
 
 
 def test_the_tool_streams(rows: Any, program: nessie.Program) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,14 @@ def on_cpu(name: str) -> bytes:
 def all_there(engine: OnDask) -> None:
     """Whoever was killed is back."""
     engine.client.wait_for_workers(2, timeout=300)
+
+
+def wait_until(what: str, done: Callable[[], Any], seconds: float = 120.0) -> None:
+    """Wait for it; who waits in vain is told what has not come."""
+    end = monotonic() + seconds
+    while not done():
+        assert monotonic() < end, f"waited {seconds:g} s in vain: {what}"
+        sleep(0.1)
 
 
 def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dask_cases import CALLS, PLACES, TEXT, XS, YS, N, all_there, at_task, bits, on_cpu
+from dask_cases import CALLS, PLACES, TEXT, XS, YS, N, all_there, at_task, bits, on_cpu, wait_until
 
 import nessie
 from nessie.base.source import NessieError
@@ -288,16 +288,14 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
 
     try:
         threads.scale(0)
-        while engine.client.nthreads():
-            sleep(0.1)
+        wait_until("that all workers have gone", lambda: not engine.client.nthreads())
         task = engine.submit("write-3", len)
         Timer(1.0, threads.scale, [1]).start()
         assert engine.gather([task], look) == [0]
         assert f"the cluster has no workers; start some: dask worker {threads.scheduler_address}" in lacks
         patience(monkeypatch, 0.5)
         threads.scale(0)
-        while engine.client.nthreads():
-            sleep(0.1)
+        wait_until("that all workers have gone", lambda: not engine.client.nthreads())
         with pytest.raises(NessieError, match=r"for \d+ s now the cluster has no workers; the task "
                            r"write-4-.* and 1 more tasks cannot be done\nhint: start some: dask worker tcp://127"):
             engine.gather([engine.submit("write-4", len), engine.submit("write-5", len)])

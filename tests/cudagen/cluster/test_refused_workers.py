@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dask_cases import TEXT, XS, YS, all_there
+from dask_cases import TEXT, XS, YS, all_there, wait_until
 
 import nessie
 from nessie.base.source import NessieError, Unsupported
@@ -159,8 +159,7 @@ def test_who_joins_later_and_is_not_fit_is_named(before: str, message: str, engi
                                                  on=frozenset(late))])
         finally:
             process.terminate()
-    while late & {*engine.client.nthreads()}:
-        sleep(0.1)
+    wait_until("that the late worker has gone", lambda: not late & {*engine.client.nthreads()})
 
 
 def test_a_task_refuses_to_be_done_by_who_is_not_fit() -> None:
@@ -191,7 +190,7 @@ def test_nothing_loads_dask_without_need() -> None:
     text = ("import sys, nessie, nessie.cudagen.cluster.device\n"
             "nessie.compile('function more(x) = x + 1;').more(1)\n"
             "assert not {'dask', 'distributed'} & set(sys.modules)")
-    subprocess.run([sys.executable, "-c", text], check=True)
+    subprocess.run([sys.executable, "-c", text], check=True, timeout=120)
 
 
 def test_options_of_another_target_are_refused() -> None:
