@@ -74,11 +74,8 @@ class Function:
         Parquet file of each part, or a file .npy, .jsonl, .csv, .tsv; then the result is a list of these."""
         with as_nessie_errors():
             with STEADY:
-                from nessie.api.partitions.map_partitions import Asked, map_partitions
-                from nessie.running.targets import Where
-            columns = [column] if isinstance(column, str) else column
-            where = None if cluster is None and workers is None else Where(cluster, workers)
-            asked = Asked(self._program, self.__name__, self._asked, columns, where)
+                from nessie.api.partitions.map_partitions import Asked, columns_of, map_partitions, where_of
+            asked = Asked(self._program, self.__name__, self._asked, columns_of(column), where_of(cluster, workers))
             return map_partitions(asked, files, arguments, named, out)
 
     def at(self, type: str) -> Function:

@@ -56,9 +56,7 @@ class Options:
                                   hint="add target='dask'")
         memory_limit(self.memory)
         for name in ("threads", "depth", "workers"):
-            value = getattr(self, name)
-            if value is not None and not (is_whole(value) and COUNT.takes(value)):
-                raise wrong(name, value, COUNT.wanted)
+            check_count(name, getattr(self, name))
         if self.seconds is not None and not (isinstance(self.seconds, Real) and SECONDS.takes(self.seconds)):
             raise wrong("seconds", self.seconds, SECONDS.wanted)
         if not (is_whole(self.seed) and MIN_INT <= self.seed <= MAX_INT):
@@ -146,6 +144,12 @@ def check_bits(name: str, bits: Any) -> None:
     """Refuse bits of numbers that there are not."""
     if bits not in SETTINGS or not is_whole(bits):
         raise wrong(name, bits, "32 or 64")
+
+
+def check_count(name: str, value: Any) -> None:
+    """NessieError for an option that is neither None nor a count."""
+    if value is not None and not (is_whole(value) and COUNT.takes(value)):
+        raise wrong(name, value, COUNT.wanted)
 
 
 def check_target(name: str) -> str:

@@ -11,6 +11,7 @@ from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from nessie.api.options import check_count
 from nessie.api.parameters import parameters_of
 from nessie.api.partitions.arguments import Stream, Value, placed
 from nessie.api.partitions.calling import PartCall, refuse_effects, room_of, settled
@@ -20,8 +21,8 @@ from nessie.api.partitions.results import Results
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.types import Fun
-from nessie.files.files import TableStyle
-from nessie.files.partitions.outputs import Out, make
+from nessie.files.files import SEPARATORS, TableStyle, ending_of
+from nessie.files.partitions.outputs import TABLE, Out, make
 from nessie.files.partitions.partitions import paths_of, refuse_others
 from nessie.files.partitions.zipped import zipped
 from nessie.running.target_names import DASK
@@ -48,7 +49,7 @@ class Asked:
 
 def map_partitions(asked: Asked, files: Any, given: Sequence[Any], named: Mapping[str, Any], out: Any) -> Any:
     """The results as Python's values, as an iterator; or the files that have them."""
-    program = asked.program
+    program, path = asked.program, path_of(out)
     entry = program._session.environment.lookup(asked.function)
     assert entry is not None
     if not isinstance(entry.scheme.type, Fun):
@@ -60,10 +61,43 @@ def map_partitions(asked: Asked, files: Any, given: Sequence[Any], named: Mappin
     def value(one: Any) -> Any:
         return one if isinstance(one, Stream) else Value(one, program._datatypes, room)
     ordered, by_name = [value(one) for one in ordered], {name: value(one) for name, one in by_name.items()}
-    if out is not None:
-        return written(asked, streams, ordered, by_name, os.fsdecode(out), TableStyle())
+    if path is not None:
+        return written(asked, streams, ordered, by_name, path, TableStyle())
     call, results = begun(asked, streams, ordered, by_name, None)
     return results.map(lambda result: call.value(*result))
+
+
+def path_of(out: Any) -> str | None:
+    """The path that `out` is; NessieError if it is none."""
+    if out is None:
+        return None
+    if not isinstance(out, (str, bytes, os.PathLike)) or not os.fsdecode(out):
+        raise NessieError(f"out is the path of a new folder, or of a file, not {out!r}")
+    return os.fsdecode(out)
+
+
+def columns_of(column: Any) -> Sequence[str] | None:
+    """The names that `column` is, of one column or of several; NessieError if it is none."""
+    if column is None:
+        return None
+    names = [column] if isinstance(column, str) else list(column) if isinstance(column, Sequence) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise NessieError(f"column is the name of a column, or a list of names, not {column!r}")
+    return names
+
+
+def where_of(cluster: Any, workers: int | None) -> Where | None:
+    """The workers that are asked for, if any are; NessieError for a number of workers that is none."""
+    check_count("workers", workers)
+    return None if cluster is None and workers is None else Where(cluster, workers)
+
+
+def refuse_columns(paths: Sequence[str]) -> None:
+    """NessieError for files of which columns cannot be chosen: tables in text, and all without columns."""
+    tables = [path for path in paths if ending_of(path) in (TABLE, *SEPARATORS)]
+    if others := [path for path in tables or paths if ending_of(path) != TABLE]:
+        raise NessieError(f"column chooses columns of Parquet files, and {others[0]} is none",
+                          hint="leave column out: parts of other files are read as they are")
 
 
 def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any], path: str,
@@ -92,6 +126,8 @@ def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Map
     paths = [paths_of(files) for files in streams]
     for some in paths:
         refuse_others(some)
+    if columns is not None:
+        refuse_columns([path for some in paths for path in some])
     reading = read_parts(program, zipped(paths), columns)
     try:
         first = next(reading)

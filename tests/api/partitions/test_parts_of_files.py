@@ -1,6 +1,7 @@
 """Functions on parts of files: what the whole gives, in bounded memory; what cannot be parted is refused."""
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -246,6 +247,37 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     refused("told has effects", lambda: program.told.map_partitions(tmp_path / "rows.npz"))
     refused("tuples: .parquet holds a sequence, not int, [float]",
             lambda: program.both.map_partitions(tmp_path / "rows.npz", out=tmp_path / "tuples"))
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"out": ""}, "out is the path of a new folder, or of a file, not ''"),
+    ({"out": 5}, "out is the path of a new folder, or of a file, not 5"),
+    ({"column": 1}, "column is the name of a column, or a list of names, not 1"),
+    ({"column": []}, "column is the name of a column, or a list of names, not []"),
+    ({"column": ["r", 2]}, "column is the name of a column, or a list of names, not ['r', 2]"),
+    ({"column": {"rows": "r"}}, "column is the name of a column, or a list of names, not {'rows': 'r'}"),
+    ({"workers": 0}, "workers is a whole number from 1 to 10^18, not 0"),
+    ({"workers": -1}, "workers is a whole number from 1 to 10^18, not -1"),
+    ({"workers": "2"}, "workers is a whole number from 1 to 10^18, not '2'"),
+    ({"workers": 1.5}, "workers is a whole number from 1 to 10^18, not 1.5"),
+])
+def test_options_of_a_wrong_kind_are_refused(options: Any, message: str, rows: Any, program: nessie.Program,
+                                             monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = os.listdir(tmp_path)
+    refused(message, lambda: program.score.map_partitions(rows[0] / "one.parquet", **options))
+    assert os.listdir(tmp_path) == before, "an empty path is not the folder that one is in"
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.npy"])
+def test_columns_are_chosen_of_parquet_only(name: str, program: nessie.Program, tmp_path: Path) -> None:
+    """Where all columns would be read instead of those that are asked for."""
+    path = tmp_path / name
+    path.write_text("[1.0]\n")
+    if name == "rows.npy":
+        np.save(path, np.ones((2, 2)))
+    refused(f"column chooses columns of Parquet files, and {path} is none",
+            lambda: program.score.map_partitions(path, column="r"))
 
 
 def test_a_disk_that_is_full(rows: Any, program: nessie.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
