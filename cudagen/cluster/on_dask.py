@@ -64,6 +64,7 @@ class OnDask:
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Any:
+        self.refuse_child()
         run = run or self.run
         task = self.client.submit(runs.of_run, alike(), run, function, *arguments, list(given),
                                   key=f"{name}-{run}-{next(self.numbers)}", pure=False,
@@ -73,6 +74,7 @@ class OnDask:
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
         from distributed.scheduler import KilledWorker
+        self.refuse_child()
         waiting, watch = list(waiting), Watch(self)
         values = asyncio.run_coroutine_threadsafe(self.client.gather(waiting, asynchronous=True),
                                                   self.client.loop.asyncio_loop)
@@ -94,6 +96,12 @@ class OnDask:
             self.cancel(waiting)
             self.threads()                      # it may have failed because who has joined is not fit
             raise
+
+    def refuse_child(self) -> None:
+        """NessieError in a child that this process has forked: the threads that would answer are its parent's."""
+        if self.process != os.getpid():
+            raise NessieError("workers answer the process that has asked for them first, and this is a child of it",
+                              hint="compile the program in the child, which then asks for workers of its own")
 
     def cancel(self, waiting: Sequence[Any]) -> None:
         """Nobody waits for these any more; what is done for their runs ends soon, and for nobody else's."""

@@ -14,7 +14,9 @@ import logging
 import os
 import subprocess
 import sys
+from shutil import rmtree
 from tempfile import TemporaryDirectory, TemporaryFile
+from threading import Event, Thread
 from typing import Any
 
 from nessie.base.source import NessieError
@@ -71,9 +73,23 @@ def serve(workers: int) -> None:
     told = os.dup(1)
     os.dup2(2, 1)               # what workers print is no address
     cluster_class: Any = LocalCluster
-    with TemporaryDirectory(prefix="nessie-workers-") as folder, dask.config.set(STAYS), cluster_class(
-            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address="127.0.0.1:0", local_directory=folder, silence_logs=logging.CRITICAL) as cluster:
-        os.write(told, f"{cluster.scheduler_address}\n".encode())
-        os.close(told)
-        sys.stdin.read()
+    begun, ended = Event(), Event()
+    with TemporaryDirectory(prefix="nessie-workers-") as folder, dask.config.set(STAYS):
+        Thread(target=listen, args=[folder, begun, ended], daemon=True).start()
+        with cluster_class(n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                           dashboard_address="127.0.0.1:0", local_directory=folder,
+                           silence_logs=logging.CRITICAL) as cluster:
+            os.write(told, f"{cluster.scheduler_address}\n".encode())
+            os.close(told)
+            begun.set()
+            ended.wait()
+
+
+def listen(folder: str, begun: Event, ended: Event) -> None:
+    """Standard input ends with who has started this process; then nobody waits for those that are starting, however
+    many there are to be."""
+    sys.stdin.read()
+    if not begun.is_set():
+        rmtree(folder, ignore_errors=True)
+        os._exit(1)
+    ended.set()

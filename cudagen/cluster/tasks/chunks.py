@@ -11,6 +11,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.deep import no_thread, start_thread
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.processes.fitness import LEAST
 from nessie.cudagen.cluster.slabs import Arrays
@@ -125,14 +126,11 @@ def answered(answers: Answers, given: list[Any]) -> np.ndarray[Any, Any]:
 
 
 def with_stack(size: int, run: Any) -> None:
-    """Run it in a thread with a stack of so many bytes."""
-    with _lock:
-        before = threading.stack_size(size)
-        thread = threading.Thread(target=run)
-        try:
-            thread.start()
-        finally:
-            threading.stack_size(before)
+    """Run it in a thread with a stack of so many bytes. NessieError if none can be had."""
+    try:
+        thread = start_thread(run, "nessie-recursion", size)
+    except RuntimeError:
+        raise no_thread(size) from None
     thread.join()
 
 

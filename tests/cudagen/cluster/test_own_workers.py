@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dask_cases import wait_until
 
 import nessie
 from nessie.base.source import NessieError
@@ -108,6 +110,42 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path: Any) -> None:
     while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in left):
         assert monotonic() < until
         sleep(0.1)
+
+
+def lives(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_workers_that_are_starting_end_with_who_has_started_them() -> None:
+    """Of so many, none is ready when it goes."""
+    with subprocess.Popen([sys.executable, "-c", own_workers.BEGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps([sys.path, 12]).encode() + b"\n")
+        process.stdin.flush()
+        wait_until("a worker begins", lambda: psutil.Process(process.pid).children(recursive=True))
+        starting = psutil.Process(process.pid).children(recursive=True)
+        process.stdin.close()
+        assert process.wait(120) == 1
+    wait_until("workers go", lambda: not any(map(lives, starting)))
+
+
+def test_more_workers_than_a_machine_has_are_refused() -> None:
+    for ask in (lambda: nessie.compile(DOUBLE, target="dask", workers=10**6),
+                lambda: nessie.compile(DOUBLE).double.map_partitions("xs.npy", workers=10**6)):
+        with pytest.raises(NessieError, match="at most 256 workers are started on this machine, and 1,000,000 are"):
+            ask()
+
+
+def test_a_forked_child_has_no_workers(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = engine.submit("one", len)
+    monkeypatch.setattr(engine, "process", -1)
+    for ask in (lambda: engine.submit("two", len), lambda: engine.gather([task])):
+        with pytest.raises(NessieError, match="workers answer the process that has asked for them first"):
+            ask()
 
 
 def test_workers_that_do_not_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
