@@ -4,7 +4,8 @@ Many values are parted first, so that each thread sorts those of a range. The bi
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from threading import Thread
 from typing import Any
 
@@ -39,12 +40,31 @@ def sort_in_place(values: Values, threads: int) -> None:
     if ends:
         values.partition(ends)                  # no value is greater than one of a later range
     first, *others = np.split(values, ends)
-    helpers = [Thread(target=part.sort) for part in others]
+    helpers = list[Thread]()
+    with ExitStack() as stack:
+        stack.callback(wait_for_all, helpers)
+        for part in others:
+            helper = Thread(target=part.sort)
+            try:
+                helper.start()
+            except RuntimeError:                # none can be had
+                part.sort()
+            else:
+                helpers.append(helper)
+        first.sort()
+
+
+def wait_for_all(helpers: Iterable[Thread]) -> None:
+    """An interrupt is told when they have ended: they write to memory that is another's then."""
+    struck: BaseException | None = None
     for helper in helpers:
-        helper.start()
-    first.sort()
-    for helper in helpers:
-        helper.join()
+        while helper.is_alive():
+            try:
+                helper.join()
+            except BaseException as error:
+                struck = error
+    if struck is not None:
+        raise struck
 
 
 def as_given(values: Values, result: Values, first: Any, last: Any) -> None:

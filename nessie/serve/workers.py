@@ -11,7 +11,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.widths import FULL, Widths
@@ -109,14 +111,14 @@ class Workers:
         try:
             await asyncio.wait({asking}, timeout=self.limits.seconds * self.limits.patience)
         except asyncio.CancelledError:
-            self.later(worker, asking)
+            self.whole(self.finish(worker, asking))
             raise
         if not asking.done() or asking.exception():
-            await self.replace(worker)
+            await self.whole(self.replace(worker))
             long = "" if asking.done() else f"it took more than {self.limits.seconds:g} seconds, and was ended"
             asking.cancel()
             raise Ended(long or str(asking.exception()))
-        await self.give_back(worker)
+        await self.whole(self.give_back(worker))
         return asking.result()
 
     async def take(self) -> Worker:
@@ -143,7 +145,7 @@ class Workers:
             self.free.remove(worker)
             self.all.discard(worker)
         if dead:
-            await self.start()
+            await self.whole(self.start())
 
     async def give_back(self, worker: Worker) -> None:
         async with self.freed:
@@ -159,19 +161,21 @@ class Workers:
         async with self.freed:
             self.freed.notify()
 
-    def later(self, worker: Worker, asking: asyncio.Future[bytes]) -> None:
+    async def finish(self, worker: Worker, asking: asyncio.Future[bytes]) -> None:
         """Let the worker finish what nobody waits for if that is soon."""
-        async def finish() -> None:
-            await asyncio.wait({asking}, timeout=GRACE)
-            if asking.done() and not asking.exception():
-                await self.give_back(worker)
-            else:
-                asking.cancel()
-                await self.replace(worker)
+        await asyncio.wait({asking}, timeout=GRACE)
+        if asking.done() and not asking.exception():
+            await self.give_back(worker)
+        else:
+            asking.cancel()
+            await self.replace(worker)
 
-        left = asyncio.ensure_future(finish())
-        self.late.add(left)
-        left.add_done_callback(self.late.discard)
+    def whole(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+        """It is done to its end, though whoever waits for it is cancelled: no worker is lost."""
+        task = asyncio.ensure_future(work)
+        self.late.add(task)
+        task.add_done_callback(self.late.discard)
+        return asyncio.shield(task)
 
     def end(self) -> None:
         for worker in self.all:

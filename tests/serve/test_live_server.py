@@ -1,6 +1,7 @@
 """The live page's server: who is answered, what a program may take, and that it goes on whatever is asked."""
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -11,11 +12,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("tornado")
 from served import Served
+
+from nessie.serve.workers import Limits, Workers
 
 SECONDS = 2                     # that a program may take
 ENDLESS = "function down(n) = if n == 0 then 1 else down(n - 1); function around(n) = if n == 0 then 0 else " \
@@ -224,3 +229,36 @@ def test_the_pages_numbers_have_the_bits_that_are_asked_for() -> None:
     with Served("--int", "32", "--float", "32") as narrow:
         assert narrow.ask("run", program="function next(x) = x + 1;", data="2147483647")["value"] == "-2147483648"
         assert narrow.ask("run", program="function third(x) = x / 3.0;", data="1.0")["value"] == "0.3333333"
+
+
+class Quick:
+    """A worker that answers while nobody can be told of it, until `told` is given back."""
+
+    def __init__(self, told: asyncio.Condition) -> None:
+        self.told, self.ready = told, asyncio.ensure_future(asyncio.sleep(0))
+        self.process = SimpleNamespace(returncode=None)
+
+    async def ask(self, question: bytes, limits: Limits) -> bytes:
+        await self.told.acquire()
+        return question
+
+
+def test_a_question_that_is_left_at_its_end_costs_no_worker() -> None:
+    """As browsers do that are closed: the worker is free for others all the same."""
+    async def left() -> None:
+        workers = Workers(Limits())
+        worker: Any = Quick(workers.freed)
+        await worker.ready
+        workers.free, workers.all = [worker], {worker}
+        asking = asyncio.ensure_future(workers.ask(b"2"))
+        while not workers.late:
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        workers.freed.release()
+        while workers.late:
+            await asyncio.sleep(0.01)
+        assert workers.free == [worker]
+
+    asyncio.run(asyncio.wait_for(left(), 60))

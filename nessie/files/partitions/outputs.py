@@ -61,6 +61,9 @@ class Out:
             if ending not in ("", TABLE):
                 raise NessieError(f"{self.path}: parts are written to a folder of tables, {TABLE}, or to a file "
                                   f"{', '.join(GROWING)}, not {ending}")
+            if os.path.exists(self.path) and not (os.path.isdir(self.path) or os.path.isfile(self.path)):
+                raise NessieError(f"{self.path}: cannot be written: it is no plain file",
+                                  hint="- stands for standard output, to which lines of JSON go")
             refuse_used(self.path)
             return
         check_writable(self.path)

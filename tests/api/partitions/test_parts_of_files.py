@@ -291,6 +291,12 @@ def test_a_disk_that_is_full(rows: Any, program: nessie.Program, tmp_path: Path,
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout")
+def test_a_device_is_no_folder(rows: Any, program: nessie.Program) -> None:
+    refused("/dev/null: cannot be written: it is no plain file\nhint: - stands for standard output",
+            lambda: program.score.map_partitions(rows[0] / "one.parquet", out="/dev/null"))
+
+
 @pytest.mark.parametrize("name, content, message", [
     ("a.npy", b"", "a.npy: not a NumPy array of numbers, booleans or characters"),
     ("a.npz", b"PK", "a.npz: not an archive of NumPy arrays: it does not begin as one"),
