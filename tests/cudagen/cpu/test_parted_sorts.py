@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ def test_an_interrupt_waits_for_the_helpers(monkeypatch: pytest.MonkeyPatch) -> 
     class Slow(threading.Thread):
         def run(self) -> None:
             may.wait(60)
+            sleep(0.2)
             super().run()
 
         def join(self, timeout: float | None = None) -> None:
@@ -32,6 +34,7 @@ def test_an_interrupt_waits_for_the_helpers(monkeypatch: pytest.MonkeyPatch) -> 
     result = VALUES.copy()
     with pytest.raises(KeyboardInterrupt):
         sorting.sort_in_place(result, 4)
+    assert not any(isinstance(thread, Slow) for thread in threading.enumerate())
     assert np.array_equal(result, np.sort(VALUES))
 
 
