@@ -50,9 +50,11 @@ def forget(action: Callable[[], object]) -> bool:
 
 
 def aside(action: Callable[[], object]) -> None:
-    """Garbage is collected in any thread, whatever locks it holds, even while it starts. What is to be done then and
-    waits for a thread or for a lock is done by another thread, which `threading`, that has locks of its own, does not
-    start. The end of the process waits for it, or does what no thread could be had for."""
+    """What `at_end` was asked for is done now, by another thread. Garbage is collected in any thread, whatever locks it
+    holds, even while it starts: there, nothing may wait for a thread or for a lock. `threading`, which has locks of its
+    own, does not start the other one. The end of the process waits for it, or does what no thread could be had for."""
+    if action not in _due:                      # it has been done
+        return
     doing = allocate_lock()
     doing.acquire()
 
