@@ -28,8 +28,8 @@ from nessie.cudagen.cluster.reaching.ranges import Ints, Range
 from nessie.cudagen.cluster.reaching.reach import lanes_of, places_of
 from nessie.cudagen.cluster.sharing import Parts, hull, is_broad, lies, nothing, own_parts, part_of, tasks_of
 from nessie.cudagen.cluster.slabs import Slab, Spread
-from nessie.cudagen.cluster.tasks import chunks, elements
-from nessie.cudagen.cluster.tasks.chunks import ERRORS, Job, Told
+from nessie.cudagen.cluster.tasks import elements
+from nessie.cudagen.cluster.tasks.chunks import ERRORS, INTERRUPT, Job, Told, run_chunks
 from nessie.cudagen.cluster.tasks.elements import Given, Made
 from nessie.cudagen.cluster.workers import BY_PLACES, Workers
 from nessie.cudagen.cpu.device import PreparedPhase
@@ -161,7 +161,7 @@ class Launch(KnownLaunch):
                      self.word(argument, parameter, number, parts, given, broad)
                      for parameter, argument in passed(function, phase)]
             job = Job(name, int(first), int(last), words, self.workers.error_words(), self.workers.stack(self.name))
-            running.append(self.workers.submit(f"{phase.function}-{int(first)}", chunks.run_chunks, job, given=given))
+            running.append(self.workers.submit(f"{phase.function}-{int(first)}", run_chunks, job, given=given))
         self.take(phase, parts, running)
 
     def word(self, name: str, parameter: loops.Parameter, task: int, parts: Parts, given: list[Any],
@@ -170,7 +170,7 @@ class Launch(KnownLaunch):
         if not parameter.array:
             return self.words[self.launcher.slots[name]] if name != WORKERS else 1
         match name:
-            case chunks.ERRORS | chunks.INTERRUPT:
+            case _ if name in (ERRORS, INTERRUPT):
                 return name
             case "cells":
                 cells = np.array(self.cell_words)

@@ -30,7 +30,8 @@ from nessie.cudagen.cluster.moving import fetching
 from nessie.cudagen.cluster.reaching.borders import Borders
 from nessie.cudagen.cluster.reaching.ranges import Ints
 from nessie.cudagen.cluster.slabs import Slab, Spread, Uploaded, pieces
-from nessie.cudagen.cluster.tasks import chunks, elements
+from nessie.cudagen.cluster.tasks import elements
+from nessie.cudagen.cluster.tasks.chunks import borders_of
 from nessie.cudagen.cluster.tasks.elements import Given
 from nessie.cudagen.cpu.device import Cpu, load
 from nessie.cudagen.host.device import NO_FAILURE, Array
@@ -253,7 +254,7 @@ class Workers:
             if high - low > 1:
                 given: list[Any] = [self.code]
                 array = Given(offsets.base, low, high, pieces(list(offsets.between(low, high)), given))
-                waiting.append(self.submit(borders.tell.name, chunks.borders_of,
+                waiting.append(self.submit(borders.tell.name, borders_of,
                                            (borders.tell.name, borders.width, count), array, words, given=given))
         for first, found in self.gather(waiting):
             made[2 * first:2 * first + len(found)] = found

@@ -5,7 +5,6 @@ Many values are parted first, so that each thread sorts those of a range. The bi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from threading import Thread
 from typing import Any
 
@@ -40,18 +39,16 @@ def sort_in_place(values: Values, threads: int) -> None:
     if ends:
         values.partition(ends)                  # no value is greater than one of a later range
     first, *others = np.split(values, ends)
-    helpers = list[Thread]()
-    with ExitStack() as stack:
-        stack.callback(wait_for_all, helpers)
-        for part in others:
-            helper = Thread(target=part.sort)
+    helpers = [Thread(target=part.sort) for part in others]
+    try:
+        for part, helper in zip(others, helpers, strict=True):
             try:
                 helper.start()
             except RuntimeError:                # none can be had
                 part.sort()
-            else:
-                helpers.append(helper)
         first.sort()
+    finally:
+        wait_for_all(helpers)
 
 
 def wait_for_all(helpers: Iterable[Thread]) -> None:

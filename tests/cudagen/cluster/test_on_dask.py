@@ -20,7 +20,7 @@ from nessie.base.source import NessieError
 from nessie.base.types import FLOAT, Seq
 from nessie.base.values import Flat
 from nessie.cudagen.cluster import device
-from nessie.cudagen.cluster.engine import InProcess, Interrupted
+from nessie.cudagen.cluster.engine import InProcess, Interrupted, Wait
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes import watch
@@ -276,16 +276,22 @@ def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
         monkeypatch.setitem(watch.LACKS, name, replace(lack, seconds=seconds))
 
 
-def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who starts others in time sees the run go on; else it is told what is not done, and for how long nobody was."""
-    monkeypatch.setattr(watch, "STILL", 0.1)
-    engine = connected(threads.scheduler_address)
+def looks() -> tuple[list[str], Wait]:
+    """What waits, and what it is told that lacks."""
     lacks = list[str]()
 
     def look(done: int, of: int, lack: str) -> bool:
         lacks.append(lack)
         return False
 
+    return lacks, look
+
+
+def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who starts others in time sees the run go on; else it is told what is not done, and for how long nobody was."""
+    monkeypatch.setattr(watch, "STILL", 0.1)
+    engine = connected(threads.scheduler_address)
+    lacks, look = looks()
     try:
         threads.scale(0)
         wait_until("that all workers have gone", lambda: not engine.client.nthreads())
@@ -322,12 +328,7 @@ def test_workers_that_have_paused_are_told(threads: Any, monkeypatch: pytest.Mon
     """Dask lets those whose memory is full begin nothing; it may be free again."""
     monkeypatch.setattr(watch, "STILL", 0.1)
     engine = connected(threads.scheduler_address)
-    lacks = list[str]()
-
-    def look(done: int, of: int, lack: str) -> bool:
-        lacks.append(lack)
-        return False
-
+    lacks, look = looks()
     try:
         engine.client.run(now, "paused")
         Timer(1.0, engine.client.run, [now, "running"]).start()
