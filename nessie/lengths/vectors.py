@@ -39,6 +39,7 @@ from nessie.syntax.types import names_in
 
 TRIED = 2 ** 22                 # rows, where only a sum of all lengths tells; and a few times as many as elements
 MOST_ROWS = 2 ** 48
+MOST_BLOCKS = 2 ** 16           # of rows, whose lengths are summed, in some seconds: their starts would take 8 GiB
 WORD = 8
 
 
@@ -207,18 +208,20 @@ def with_count(outer: syntax.TypeSeq, count: int, told: Told) -> Told:
 
 def sum_in_blocks(levels: list[syntax.TypeSeq], count: int, told: Told, most: int) -> int | None:
     """Return how many elements so many rows have, by a sum of all lengths; None as soon as there are more than
-    `most`, and more rows. NessieError if a length is wrong."""
+    `most`, and more rows, or the rows are more than MOST_BLOCKS. NessieError if a length is wrong."""
     total = 0
-    for start in range(0, count, BLOCK):
-        if total > most:
+    for block, part in enumerate(blocks(levels, count, told)):
+        if total > most or block == MOST_BLOCKS:
             return None
+        total += part
+    return total if total <= MOST_ROWS else None
+
+
+def blocks(levels: list[syntax.TypeSeq], count: int, told: Told) -> Iterator[int]:
+    """Yield how many elements the rows have, a block of the innermost rows after another."""
+    for start in range(0, count, BLOCK):
         here = min(BLOCK, count - start)
-        around = ((levels[0].index, np.arange(start, start + here)),)
-        for part in elements(levels[1:], around, here, told):
-            total += part
-            if total > MOST_ROWS:
-                return None
-    return total
+        yield from elements(levels[1:], ((levels[0].index, np.arange(start, start + here)),), here, told)
 
 
 def elements(levels: list[syntax.TypeSeq], around: Indices, count: int, told: Told) -> Iterator[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amounts import examples
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import nessie
@@ -33,10 +33,16 @@ def levels(text: str) -> list[syntax.TypeSeq]:
     return levels_of(parse_type(Source("type", text)), 9)
 
 
-def looped(rows: list[syntax.TypeSeq], numbers: dict[str, int], count: int) -> int | None:
-    """How many elements there are, row by row; None if a length is wrong."""
+class TooManyRows(Exception):
+    """Rows are more than a loop in Python is for."""
+
+
+def looped(rows: list[syntax.TypeSeq], numbers: dict[str, int], count: int, most: int = 20_000) -> int | None:
+    """How many elements there are, row by row; None if a length is wrong. TooManyRows than `most`."""
     if len(rows) == 1:
         return count
+    if count > most:
+        raise TooManyRows
     total = 0
     for at in range(count):
         here = {**numbers, rows[0].index: at}
@@ -44,7 +50,7 @@ def looped(rows: list[syntax.TypeSeq], numbers: dict[str, int], count: int) -> i
             length = int(value(rows[1].length, here))       # type: ignore[arg-type]
         except Beyond:
             return None
-        inside = looped(rows[1:], here, length) if length >= 0 else None
+        inside = looped(rows[1:], here, length, most // count) if length >= 0 else None
         if inside is None:
             return None
         total += inside
@@ -78,7 +84,10 @@ def types(draw: st.DrawFn) -> str:
 @given(types(), st.integers(0, 9))
 def test_random_formulas(text: str, count: int) -> None:
     rows = levels(text)
-    expected = looped(rows, {"n": count}, count)
+    try:
+        expected = looped(rows, {"n": count}, count)
+    except TooManyRows:
+        reject()
     try:
         found = sum_in_blocks(rows, count, Told({"n": count}, {}), 2 ** 48)
     except nessie.NessieError:
@@ -129,6 +138,17 @@ def test_blocks_cut_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(vectors, "BLOCK", block)
         assert [blocked(levels(text), 30) for text in texts] == whole
     assert blocked(levels(texts[0]), 10 ** 12, 100) is None            # it does not go on behind `most`
+
+
+def test_more_rows_below_others_than_can_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "[i < n => [j < max(0, i ^ 3) => [k < max(0, j ^ 3) => [int; {}]]]]"
+    assert blocked(levels(rows.format("rem(k * i, 7)")), 9, 5) is None
+    monkeypatch.setattr(vectors, "MOST_BLOCKS", 100)
+    assert blocked(levels(rows.format("max(0, rem(k * i, 7) - 7)")), 9, 5) is None
+    assert blocked(levels(rows.format("max(0, rem(k * i, 7) - 7)")), 3, 5) == 0
+    call = nessie.compile(f"function g(b, a) : ([int; n], {rows.format('rem(k * i, 7)')}) -> int = #b + #a;").g
+    with pytest.raises(nessie.NessieError, match=r"5 elements, and .* has too many for n = 9"):
+        call(np.arange(9), np.arange(5))
 
 
 # Vectors ------------------------------------------------------------------------------------------
