@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amounts import examples, many
-from executors import EXECUTORS, QUICK, Compiled, Failed, agree, assert_the_gpu_agrees, interpreted, outcome
+from executors import EXECUTORS, QUICK, WORK, Compiled, TooMuch, agree, assert_the_gpu_agrees, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paths import EXAMPLES
@@ -39,8 +39,6 @@ quick = settings(max_examples=examples(40), suppress_health_check=list(HealthChe
 def compare(random: RandomProgram, executors: tuple[str, ...], layouts: tuple[ir.Layout, ...] | None = None) -> None:
     program = Compiled(random.source, layouts=layouts)
     expected = interpreted(program, random.arguments)
-    if isinstance(expected, Failed) and expected.limit:
-        return
     for executor in executors:
         found = outcome(program, executor, random.arguments)
         assert agree(expected, found), f"{executor}: {found}, not {expected}\n{random}"
@@ -144,6 +142,17 @@ def test_many_random_programs(random: RandomProgram) -> None:
 @given(st.integers(4, 6).flatmap(programs))
 def test_many_random_programs_compiled(random: RandomProgram) -> None:
     compare(random, EXECUTORS[1:])
+
+
+@pytest.mark.parametrize("body", [
+    "{{sum({k : k in [0:j * j]}) : j in [0:i ^ 4]} : i in [0:n]}", "{sum([0:n ^ i]) : i in [0:16]}",
+    "{sum([0:i * n ^ 9]) / i : i in [0:3]}", "{sum(dist(i, n ^ i)) : i in [0:16]}"])
+def test_the_interpreter_gives_up_at_once(body: str) -> None:
+    """Also where something else has failed."""
+    program = Compiled(f"function main(n) = {body};")
+    program.world.most = WORK
+    with pytest.raises(TooMuch):
+        outcome(program, "interpreter", (10,))
 
 
 # What random programs have found ----------------------------------------------------------------

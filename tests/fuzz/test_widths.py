@@ -33,8 +33,6 @@ def compare(random: RandomProgram, executors: tuple[str, ...], widths: Widths, t
     program = Compiled(random.source, widths=widths, target=target)
     arguments = narrow(random.arguments, widths)
     expected = interpreted(program, arguments)
-    if isinstance(expected, Failed) and expected.limit:
-        return
     for executor in executors:
         found = outcome(program, executor, arguments)
         assert agree(expected, found), f"{executor}, {widths}: {found}, not {expected}\n{random}"
@@ -195,9 +193,7 @@ def test_narrower_arrays_give_the_same(random: RandomProgram, chance: Any) -> No
     layouts = tuple(map(layout_of_value, types, narrow_ones))
     narrowly = Compiled(random.source, layouts=layouts)
     plain = [plain_value(value, t) for value, t in zip(wide_ones, types, strict=True)]
-    expected = outcome(program, "interpreter", plain)
-    if isinstance(expected, Failed) and expected.limit:
-        return
+    expected = interpreted(program, plain)
     for executor in ("reference none", "reference ilp", "loops ilp", *(["cpu3 ilp"] if chance.random() < 0.2 else [])):
         found = run_deep(partial(flat_outcome, narrowly, executor, narrow_ones))
         assert agree(expected, found), f"{executor}: {found}, not {expected}\n{layouts}\n{random}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from executors import Compiled, Failed, agree, interpreted, outcome
+from executors import Compiled, Failed, agree, outcome
 
 INDEX, DIVIDE = "Sequence reference (a[i]) out of bounds.", "Divide by zero."
 EXECUTORS = ("reference none", "reference ilp", "cpu3 ilp", "cudasim ilp")
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, Any, str]] = {
 def test_the_first_step_that_fails_is_told(name: str) -> None:
     source, argument, message = CASES[name]
     program = Compiled(source)
-    expected = interpreted(program, (argument,))
+    expected = outcome(program, "interpreter", (argument,))
     assert isinstance(expected, Failed)
     if "differ" not in name:
         assert expected.message == message
@@ -73,5 +73,5 @@ def test_what_is_printed_before_it_is_printed_for_all_elements(expression: str, 
 def test_a_limit_after_a_failure_is_not_told() -> None:
     source = ("function deep(n) : int -> int = if n == 0 then 0 else 1 + deep(n - 1); "
               "function main(v) : [int] -> [int] = {1 / a + deep(a) : a in v};")
-    found = interpreted(Compiled(source), ([0, 10**9],))
+    found = outcome(Compiled(source), "interpreter", ([0, 10**9],))
     assert isinstance(found, Failed) and (found.message, found.limit) == (DIVIDE, False)

@@ -8,7 +8,7 @@ from typing import Any
 import mono_interpreter
 import pytest
 from amounts import examples, many
-from executors import QUICK, Compiled, Failed, agree, outcome
+from executors import QUICK, Compiled, Failed, agree, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import RandomProgram, programs
@@ -102,15 +102,15 @@ def in_no_place(value: Any) -> Any:
     return Failed(value.message) if isinstance(value, Failed) else value
 
 
-def outcome_from_start(compiled: Compiled, executor: str, arguments: tuple[Any, ...]) -> Any:
-    """The outcome for a session that has not heard of another seed."""
+def from_start(compiled: Compiled) -> Compiled:
+    """The program in a session that has not heard of another seed."""
     compiled.world.seeded, compiled.outside.seed = mix(0), 0
-    return outcome(compiled, executor, arguments)
+    return compiled
 
 
 def states_are_passed(compiled: Compiled, arguments: tuple[Any, ...], exact: bool = True) -> None:
     """What the passes make of the program draws what the program draws. `exact`: failures are the same, too."""
-    expected = in_no_place(outcome_from_start(compiled, "interpreter", arguments))
+    expected = in_no_place(interpreted(from_start(compiled), arguments))
     for last in ("random-state", "inline"):
         program = run_deep(lambda last=last: compiled.passes(forms.TYPED, compiled.program, last))
         found = run_mono(program, arguments)
@@ -142,10 +142,10 @@ def test_many_random_programs(random: RandomProgram) -> None:
 # On the targets ---------------------------------------------------------------------------------
 
 def compare(compiled: Compiled, executors: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
-    expected = outcome_from_start(compiled, "interpreter", arguments)
+    expected = interpreted(from_start(compiled), arguments)
     printed = "".join(compiled.printed)
     for executor in executors:
-        found = outcome_from_start(compiled, executor, arguments)
+        found = outcome(from_start(compiled), executor, arguments)
         assert agree(expected, found), (executor, found, expected)
         assert isinstance(found, Failed) or "".join(compiled.printed) == printed, executor
         expected = found            # it knows more of a failure than the interpreter

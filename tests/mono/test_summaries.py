@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amounts import examples, many
-from executors import EXECUTORS, QUICK, Compiled, agree, outcome
+from executors import EXECUTORS, QUICK, Compiled, agree, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from random_recursion import ARGUMENTS, recursions
 
@@ -124,7 +124,7 @@ def test_recursions_on_no_rows(n: int) -> None:
 
 def compare(source: str, arguments: tuple[Any, ...], executors: tuple[str, ...]) -> None:
     program = Compiled(source)
-    expected = outcome(program, "interpreter", arguments)
+    expected = interpreted(program, arguments)
     for executor in executors:
         found = outcome(program, executor, arguments)
         assert agree(expected, found), f"{executor}: {found}, not {expected}\n{source}\n{arguments}"

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from amounts import examples, many
-from executors import DEPTH, MEMORY, Compiled, agree
+from executors import DEPTH, MEMORY, Compiled, Failed, agree, interpreted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paths import ROOT
 from random_programs import RandomProgram, programs
 
-from nessie.base.source import NessieError
 from nessie.base.system.deep import run_deep
 from nessie.base.values import flatten_value, plain_value
 from nessie.interpreter import interpreter
@@ -283,7 +282,7 @@ class Spent:
     launches: int
 
 
-def interpreted(program: Compiled, arguments: Arguments) -> tuple[Any, int, int]:
+def counted(program: Compiled, arguments: Arguments) -> tuple[Any, int, int]:
     """The value of main, its work with that of handing it over, its depth."""
     argument = arguments[-1]
     for value in reversed(arguments[:-1]):
@@ -304,7 +303,7 @@ def keeps(case: Case, sizes: tuple[int, ...]) -> None:
     program = Compiled(case.source)
     for n in sizes:
         arguments = case.arguments(n)
-        value, work, depth = interpreted(program, arguments)
+        value, work, depth = counted(program, arguments)
         for fuse in ("none", "ilp"):
             found, cost = spent(program, fuse, arguments)
             assert agree(value, found)
@@ -329,12 +328,12 @@ def test_cost_of_large_data(name: str) -> None:
 
 def obeys(random_program: RandomProgram) -> None:
     program = Compiled(random_program.source)
-    try:
-        _, work, depth = interpreted(program, random_program.arguments)
-        costs = [spent(program, fuse, random_program.arguments)[1] for fuse in ("none", "ilp")]
-    except NessieError:
+    found = interpreted(program, random_program.arguments)
+    if isinstance(found, Failed):
         return
-    for cost in costs:
+    work, depth = program.world.work + size(found), program.world.depth
+    for fuse in ("none", "ilp"):
+        _, cost = spent(program, fuse, random_program.arguments)
         assert cost.elements <= CONSTANT * work + START, f"{cost} for {work} work\n{random_program}"
         assert cost.launches <= CONSTANT * depth, f"{cost} for {depth} depth\n{random_program}"
 

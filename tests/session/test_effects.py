@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from amounts import examples, many
-from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
+from executors import EXECUTORS, QUICK, Compiled, Failed, agree, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import RandomProgram, programs
@@ -90,7 +90,7 @@ def test_many_random_programs_print_the_same(random: RandomProgram) -> None:
 def compare(random: RandomProgram, executors: tuple[str, ...]) -> None:
     """The same value and the same output; of those that fail the same failure."""
     program = Compiled(random.source)
-    expected = outcome(program, "interpreter", random.arguments)
+    expected = interpreted(program, random.arguments)
     if isinstance(expected, Failed):
         return
     printed = "".join(program.printed)

@@ -10,8 +10,9 @@ EXECUTORS. The host level of cpu3 is native from the start. Kernels of "cpu none
 in nightly tests alone: that takes most of the time. "cluster ilp" does tasks of chunks in this process, with
 nothing on the driver.
 The loops interpreter and the CPU get chunks of three items, so that short sequences cross their borders.
-Random programs that ask for too much are Failed with `limit`, which agrees with nothing. Of several failures all
-executors tell the same one, in the same words.
+Random programs begin with `interpreted`, which rejects those that ask for too much: a formula of lengths may ask for
+10^12 elements. What another executor lacks memory or depth for is Failed with `limit`, which agrees with nothing. Of
+several failures all executors tell the same one, in the same words.
 """
 from __future__ import annotations
 
@@ -51,6 +52,7 @@ from nessie.typing import nodes as typed
 WIDTH = 3                       # items a chunk
 MEMORY = 1 << 30
 DEPTH = 5000                    # calls within calls
+WORK = 200_000                  # of a random program, in NESL's cost model: some seconds by the executors in Python
 FUSE = ("none", "greedy", "ilp")
 EXECUTORS = ("interpreter", *(f"reference {fuse}" for fuse in FUSE), *(f"loops {fuse}" for fuse in FUSE),
              *(f"cpu {fuse}" for fuse in FUSE), "cpu3 ilp")
@@ -71,6 +73,24 @@ class Failed:
 ANY = Failed("")                # agrees with every failure
 
 
+class TooMuch(Exception):
+    """A random program asks for more than WORK. No NessieError: that of another element may come before it."""
+
+
+@dataclass
+class Bounded(interpreter.World):
+    """An interpreter's world in which no form does more than `most` work."""
+    most: float = math.inf
+
+    def charge(self, work: int, depth: int = 1) -> None:
+        super().charge(work, depth)
+        self.expect(0)
+
+    def expect(self, elements: int) -> None:
+        if self.work + elements > self.most:
+            raise TooMuch
+
+
 class Compiled:
     """A program with a function `main`, compiled as far as it is asked for."""
 
@@ -88,9 +108,9 @@ class Compiled:
         return driver.compile_program(job, start, program, pipeline.pass_named(until))
 
     @cached_property
-    def world(self) -> interpreter.World:
+    def world(self) -> Bounded:
         effects = Effects(self.outside.perform)
-        world = interpreter.World(library.prebuilt(), effects=effects, depth_limit=DEPTH, widths=self.widths)
+        world = Bounded(library.prebuilt(), effects=effects, depth_limit=DEPTH, widths=self.widths)
         for definition in self.program.definitions:
             interpreter.define(world, definition)
         return world
@@ -192,8 +212,17 @@ def agree(a: Any, b: Any) -> bool:
 
 
 def interpreted(program: Compiled, arguments: Sequence[Any]) -> Any:
-    """The plain value of main by the interpreter, or Failed."""
-    return outcome(program, "interpreter", arguments)
+    """The plain value of a random main by the interpreter, or Failed; hypothesis rejects what asks for too much."""
+    from hypothesis import reject
+
+    program.world.most = WORK
+    try:
+        found = outcome(program, "interpreter", arguments)
+    except TooMuch:
+        reject()
+    if isinstance(found, Failed) and found.limit:
+        reject()
+    return found
 
 
 def narrow(value: Any, widths: Widths) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from amounts import examples
 from built import cpu_device, execute, offers_noted
-from executors import EXECUTORS, QUICK, Compiled, Failed, agree, outcome
+from executors import EXECUTORS, QUICK, Compiled, Failed, agree, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -246,7 +246,7 @@ def bodies(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
 @given(bodies(), st.lists(st.lists(st.integers(-9, 9), max_size=7), max_size=4), st.integers(0, 3))
 def test_random_functions(source: str, vs: list[list[int]], k: int) -> None:
     program = Compiled(source)
-    expected = outcome(program, "interpreter", [vs, k])
+    expected = interpreted(program, [vs, k])
     for executor in ("loops ilp", "cpu3 ilp"):
         found = outcome(program, executor, [vs, k])
         assert agree(expected, found), f"{executor}: {found}, not {expected}"

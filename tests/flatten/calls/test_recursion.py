@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from amounts import examples
 from built import cpu_device, execute
-from executors import EXECUTORS, Compiled, Failed, agree, outcome
+from executors import EXECUTORS, Compiled, Failed, agree, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recursion_cases import CASES, FUNCTIONS, compiled
@@ -85,7 +85,7 @@ quick = settings(max_examples=examples(25), suppress_health_check=list(HealthChe
 def test_random_functions_on_the_host(source: str, n: int, x: int) -> None:
     """Of one element the first failure is told, as the interpreter tells it."""
     program = Compiled(f"{source}function main(n, x) : (int, int) -> int = p(n, x);")
-    expected = outcome(program, "interpreter", (n, x))
+    expected = interpreted(program, (n, x))
     for executor in ("reference ilp", "loops ilp"):
         found = outcome(program, executor, (n, x))
         assert agree(expected, found), f"{executor}: {found}, not {expected}"
@@ -96,6 +96,7 @@ def test_random_functions_on_the_host(source: str, n: int, x: int) -> None:
 def test_random_functions_in_each(source: str, v: list[int]) -> None:
     """Which of several failures is told depends on what is one kernel, and on nothing else."""
     program = Compiled(f"{source}function main(v) : [int] -> [int] = {{p(n, x) : n in v; x in [0:#v] | g(2, x) /= n}};")
+    interpreted(program, (v,))
     for fuse, executors in (("none", ("loops", "cpu")), ("ilp", ("loops", "cpu3"))):
         expected = outcome(program, f"reference {fuse}", (v,))
         for executor in executors:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amounts import examples
-from executors import Compiled, Failed, agree, outcome
+from executors import Compiled, Failed, agree, interpreted, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -87,7 +87,7 @@ def test_other_types(name: str, target: str) -> None:
 
 def check(compiled: Compiled, fails: bool) -> None:
     for values in (INTS, [], [4], [2] * 9):
-        expected = outcome(compiled, "interpreter", [values])
+        expected = interpreted(compiled, [values])
         assert values is not INTS or isinstance(expected, Failed) == fails, expected
         for executor in EVERY:
             found = outcome(compiled, executor, [values])
@@ -162,7 +162,7 @@ def recursions(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
 def test_random_recursions(source: str, values: list[int]) -> None:
     for target in ("cpu", "cuda"):
         compiled = Compiled(source, target=target)
-        expected = outcome(compiled, "interpreter", [values])
+        expected = interpreted(compiled, [values])
         for executor in ("reference ilp", "loops ilp" if target == "cpu" else EVERY[-1]):
             found = outcome(compiled, executor, [values])
             assert agree(expected, found), f"{executor}, {target}: {found}, not {expected}"
