@@ -14,6 +14,7 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import PYTHONPATH, ROOT, SUPPORT
+from random_library import LIBRARY
 from random_programs import RandomProgram, programs
 
 from nessie import pragmas
@@ -116,8 +117,14 @@ def with_comments(text: str, random_: random.Random) -> str:
 @given(program=programs(), seed=st.integers(0, 1000))
 @settings(max_examples=examples(60), deadline=None)
 def test_random_programs(program: RandomProgram, seed: int) -> None:
-    checked(program.source)
-    checked(with_comments(program.source, random.Random(seed)))
+    source = program.source.removeprefix(LIBRARY)
+    checked(source)
+    checked(with_comments(source, random.Random(seed)))
+
+
+def test_what_random_programs_call() -> None:
+    checked(LIBRARY)
+    checked(with_comments(LIBRARY, random.Random(1)))
 
 
 @pytest.mark.parametrize("path", PROGRAMS[::3], ids=lambda path: path.stem)
