@@ -66,12 +66,13 @@ class Function:
     def map_partitions(self, files: Any, *arguments: Any, column: str | Sequence[str] | None = None,
                        cluster: Any = None, workers: int | None = None, out: Any = None, **named: Any) -> Any:
         """The results of the function on parts of files that are independent of each other, as an iterator: row groups
-        of Parquet files, as tuples of their columns, or of one `column`, or several; some MB of rows of .npy, .jsonl,
-        .csv, .tsv and .txt files; .npz files of offsets and content. `files`: a path, a folder, a pattern such as
-        "rows/*.parquet", or several, for the first parameter; or a dict of these by names of parameters, whose files
-        have as many rows. `arguments`, `named`: what each call gets for the other parameters. Parts come one after
-        another, in bounded memory, or on a `cluster`, or by `workers` on this machine. `out`: a new folder, for a
-        Parquet file of each part, or a file .npy, .jsonl, .csv, .tsv; then the result is a list of these."""
+        of Parquet files; some MB of rows of .npy, .jsonl, .csv, .tsv and .txt files; .npz files of offsets and content.
+        `files`: a path, a folder, a pattern such as "rows/*.parquet", or several, for the first parameter; or a dict of
+        these by names of parameters, whose files have as many rows. Rows of tables are tuples of all columns, or of
+        those that their names say, "rows.parquet:id,r", or else `column`, one or several. `arguments`, `named`: what
+        each call gets for the other parameters. Parts come one after another, in bounded memory, or on a `cluster`, or
+        by `workers` on this machine. `out`: a new folder, for a Parquet file of each part, or a file .npy, .jsonl,
+        .csv, .tsv; then the result is a list of these."""
         with as_nessie_errors():
             with STEADY:
                 from nessie.api.partitions.map_partitions import Asked, columns_of, map_partitions, where_of

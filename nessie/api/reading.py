@@ -21,9 +21,9 @@ from nessie.typing.signatures import concrete_type
 
 def read(path: str | os.PathLike[str], type: str | None = None, *, memory: int | str | None = None) -> Any:
     """The value in a file of one of the kinds that the command line takes (@path); its name's ending says which.
-    `type`: the value's type in NESL, such as "[[float]]", where the file leaves it open (ints may be floats);
-    `memory`: a limit in bytes, or a text such as "2G". NessieError if the file cannot be read, or its value is not of
-    the type."""
+    Columns of a table may follow: "rows.parquet:id,r". `type`: the value's type in NESL, such as "[[float]]", where the
+    file leaves it open (ints may be floats); `memory`: a limit in bytes, or a text such as "2G". NessieError if the
+    file cannot be read, or its value is not of the type."""
     with as_nessie_errors():
         return run_deep(lambda: read_value(os.fsdecode(path), type, memory))
 

@@ -20,11 +20,11 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Pair, Seq, Type, components, nest_right
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, length_of, plain_value
 from nessie.files.fit import Arrays, offsets_of
+from nessie.files.names import listed, with_columns
 from nessie.files.parts import Misfit
 from nessie.files.read_by_workers import Group, read_by_workers
 from nessie.files.reading import Reading
 
-COLUMNS = "its columns are "
 CODE = 4                        # bytes of a character in an array
 LARGE = 1 << 24                 # bytes of a table that workers read, if there are some
 
@@ -44,14 +44,16 @@ def read_parquet(file: Reading) -> Arrays:
     from pyarrow import parquet
     try:
         paths = parquet_files(file.path)
-        groups, schema, size = row_groups(paths)
+        groups, schema, size = row_groups(file, paths)
         if file.hands and size >= LARGE and all([is_of_numbers(kind) for kind in schema.types]):
             empty = table(file, schema.empty_table())
-            column = read_by_workers(file.hands(), groups, column_of, empty.values.column)
+            column = read_by_workers(file.hands(), groups, partial(column_of, columns=file.columns),
+                                     empty.values.column)
             if column is not None:
                 return replace(empty, values=Flat(length_of(column), column))
         file.take(size)
-        return table(file, pa.concat_tables([parquet.ParquetFile(path).read() for path in paths]))
+        return table(file, pa.concat_tables([chosen(file, parquet.ParquetFile(path).read(columns=file.columns))
+                                             for path in paths]))
     except pa.ArrowException:
         raise broken(file, "Parquet") from None
 
@@ -67,27 +69,41 @@ def parquet_files(path: str) -> list[str]:
     return found
 
 
-def row_groups(paths: Sequence[str]) -> tuple[list[Group], Any, int]:
-    """The row groups of files that have the same columns, what these are, and their bytes."""
+def row_groups(file: Reading, paths: Sequence[str]) -> tuple[list[Group], Any, int]:
+    """The row groups of files that have the same columns, as far as these are read; what they are, and their bytes."""
     from pyarrow import parquet
     groups, size, schemas = list[Group](), 0, []
     for path in paths:
         with parquet.ParquetFile(path) as source:
-            schemas.append(source.schema_arrow)
+            schemas.append(chosen(file, source.schema_arrow.empty_table()).schema)
             if schemas[-1] != schemas[0]:
                 raise NessieError(f"{path} has other columns than {paths[0]}")
             groups += [(path, number) for number in range(source.num_row_groups)]
-            size += sum([source.metadata.row_group(number).total_byte_size for number in range(source.num_row_groups)])
+            size += sum([chunk.total_uncompressed_size for number in range(source.num_row_groups)
+                         for chunk in chunks(source.metadata.row_group(number), file.columns)])
     return groups, schemas[0], size
 
 
-def column_of(path: str, group: int) -> Column:
+def chunks(group: Any, columns: Sequence[str] | None) -> list[Any]:
+    """Of a row group, what Parquet knows of each of these columns, or of the parts of one of several."""
+    every = [group.column(number) for number in range(group.num_columns)]
+    return [chunk for chunk in every if columns is None or any(
+        [f"{chunk.path_in_schema}.".startswith(f"{name}.") for name in columns])]
+
+
+def chosen(file: Reading, found: Any) -> Any:
+    """The table, of those of its columns alone that are read."""
+    return found if file.columns is None else found.select(file.chosen(found.schema.names))
+
+
+def column_of(path: str, group: int, columns: Sequence[str] | None = None) -> Column:
     """The column of a row group's rows, as read_parquet makes it of all."""
     from pyarrow import ArrowException, parquet
-    file = Reading(path, MemoryBudget())
+    file = Reading(path, MemoryBudget(), columns=columns)
     try:
         with parquet.ParquetFile(path) as source:
-            return table(file, source.read_row_group(group, use_threads=False)).values.column
+            rows = source.read_row_group(group, columns, use_threads=False)
+            return table(file, chosen(file, rows)).values.column
     except ArrowException:
         raise broken(file, "Parquet") from None
 
@@ -110,10 +126,10 @@ def read_arrow(file: Reading) -> Arrays:
         with pa.memory_map(file.path) as source:
             file.take(source.size())
             try:
-                return table(file, ipc.open_file(source).read_all())
+                return table(file, chosen(file, ipc.open_file(source).read_all()))
             except pa.ArrowInvalid:
                 source.seek(0)
-                return table(file, ipc.open_stream(source).read_all())
+                return table(file, chosen(file, ipc.open_stream(source).read_all()))
     except pa.ArrowException:
         raise broken(file, "Arrow's") from None
 
@@ -145,7 +161,8 @@ def pair(first: Any, rest: Any) -> Any:
 
 
 def wrong(path: str, names: list[str], misfit: Misfit) -> NessieError:
-    return NessieError(f"{path}: the table {misfit}", hint=f"{COLUMNS}{', '.join(names)}")
+    some = f"; {with_columns(path, names[:1])} reads one of them" * (len(names) > 1)
+    return NessieError(f"{path}: the table {misfit}", hint=f"its columns are {listed(names)}{some}")
 
 
 def whole(chunked: Any) -> Any:

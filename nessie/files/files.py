@@ -38,7 +38,8 @@ from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.writing import write_file
 from nessie.base.types import CHAR, ContentOf, Seq, Type, components, expand, holds_function, no_datatypes, show_type
-from nessie.files.reading import PACKED, Reading
+from nessie.files.names import PACKED, SEPARATORS, TABLES, ending_of, file_name
+from nessie.files.reading import Reading
 
 if TYPE_CHECKING:
     from nessie.files.parts import File
@@ -46,12 +47,9 @@ if TYPE_CHECKING:
 
 WRITTEN = (".json", ".jsonl", ".csv", ".tsv", ".npy", ".npz", ".arrow", ".parquet")
 BY_WORKERS = (".npy", ".parquet")       # what a cluster's workers write
-TEXTS = (".json", ".jsonl", ".txt", ".csv", ".tsv", ".mtx")             # gzip may pack them
 HELD = {".npy": "scalars in rows", ".npz": "rows of scalars",
         **dict.fromkeys((".jsonl", ".arrow", ".parquet"), "a sequence"),
         **dict.fromkeys((".csv", ".tsv"), "a sequence of tuples of scalars and strings")}
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-TABLES = (*SEPARATORS, ".arrow", ".parquet")
 READERS = {                             # each is Reading -> File
     ".json": "json_format:read_json",
     ".jsonl": "json_format:read_jsonl",
@@ -86,18 +84,21 @@ class TableStyle:
 USUAL = TableStyle()
 
 
-def open_file(path: str, room: MemoryBudget | None = None, hands: Callable[[], Hands] | None = None) -> File:
-    """Open the file. The parameters and the other arguments determine its type later (nessie.arguments.types).
-    If `room` is given, reading the file and making its value take no more bytes than that. `hands`: workers who may
-    read it."""
+def open_file(name: str, room: MemoryBudget | None = None, hands: Callable[[], Hands] | None = None) -> File:
+    """Open the file of this name (nessie.files.names). The parameters and the other arguments determine its type later
+    (nessie.arguments.types). If `room` is given, reading the file and making its value take no more bytes than that.
+    `hands`: workers who may read it."""
+    named = file_name(name)
+    path = named.path
     ending = ".parquet" if os.path.isdir(path) else ending_of(path)
     if ending not in READERS:
+        columns = f"; of {', '.join(TABLES)}, columns may follow: rows.parquet:id,r" * (":" in path)
         raise NessieError(f"{path or '@'}: no kind of file that can be read",
                           hint=f"the names of files end in {', '.join(READERS)}, and those of text may end in "
-                               ".gz, too; @- is JSON from standard input")
+                               f".gz, too; @- is JSON from standard input{columns}")
     module, _, function = READERS[ending].partition(":")
     with refusals(path):
-        reading = Reading(path, room or MemoryBudget(), hands)
+        reading = Reading(path, room or MemoryBudget(), hands, named.columns)
         found: File = getattr(import_module(f"nessie.files.{module}"), function)(reading)
         return found
 
@@ -123,14 +124,6 @@ def refusals(path: str) -> Iterator[None]:
         raise NessieError(f"{path}: nested too deeply") from None
 
 
-def ending_of(path: str) -> str:
-    """The ending that decides the format; of packed text the one before .gz."""
-    if path == "-":
-        return ".json"
-    ending, inner = Path(path).suffix.lower(), Path(Path(path).stem).suffix.lower()
-    return inner if ending == PACKED and inner in TEXTS else ending
-
-
 def written_as(path: str) -> str:
     """The ending that decides the format written to this path. Devices and pipes without one get JSON."""
     ending = ending_of(path)
@@ -140,9 +133,10 @@ def written_as(path: str) -> str:
     return ending
 
 
-def may_hold_tuple(path: str) -> bool:
+def may_hold_tuple(name: str) -> bool:
     """Whether a file of this name may hold a tuple. True for a file that cannot be read, as nothing is known of it."""
-    return ending_of(path) == ".json" or ending_of(path) not in READERS
+    ending = ending_of(file_name(name).path)
+    return ending == ".json" or ending not in READERS
 
 
 def check_writable(path: str, by_workers: bool = False) -> None:

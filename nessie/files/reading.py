@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import NessieError, decoded
 from nessie.base.system.memory import MemoryBudget
+from nessie.files.names import PACKED, listed
 
 if TYPE_CHECKING:
     from nessie.base.values import OnDevice
@@ -25,19 +26,32 @@ NUMBER = 32                     # bytes of a number as an object of its own; Pyt
 SHORT_TEXT = 64                 # bytes of a short text; Python shares those of one character
 
 STANDARD = "-"
-PACKED = ".gz"                  # ends the name of a file that gzip has packed
 ASTRAL, BEYOND_LATIN = re.compile(rb"[\xf0-\xff]"), re.compile(rb"[\xc4-\xff]")       # bytes of UTF-8
 
 
 class Reading:
-    """A file being read; messages call it `path`. `hands`: workers who may read it, if they are asked for."""
+    """A file being read; messages call it `path`. `hands`: workers who may read it, if they are asked for; `columns`:
+    those of a table that are read, all if None."""
     first_line = 1                      # the number of its first line, if it is a part of a file
     first_row = 0                       # of its first row
 
-    def __init__(self, path: str, room: MemoryBudget, hands: Callable[[], Hands] | None = None) -> None:
+    def __init__(self, path: str, room: MemoryBudget, hands: Callable[[], Hands] | None = None,
+                 columns: Sequence[str] | None = None) -> None:
         self.path = "standard input" if path == STANDARD else path
         self.standard = path == STANDARD
-        self.room, self.hands = room, hands
+        self.room, self.hands, self.columns = room, hands, columns
+
+    def chosen(self, names: Sequence[str]) -> list[int]:
+        """The places of the columns that are read, in a table whose columns have these names."""
+        if self.columns is None:
+            return list(range(len(names)))
+        for name in self.columns:
+            if (count := names.count(name)) != 1:
+                raise NessieError(f"{self.path} has {f'{count} columns' if count else 'no column'} {name}; "
+                                  f"it has {listed(names)}")
+            if self.columns.count(name) > 1:
+                raise NessieError(f"{self.path}: the column {name} is named more than once")
+        return [names.index(name) for name in self.columns]
 
     def take(self, size: int) -> None:
         """Count `size` bytes that are about to be allocated. NessieError if that exceeds the room."""

@@ -39,6 +39,7 @@ from nessie.base.types import (
 )
 from nessie.base.values import Column, Flat, Nested, code_points, plain_value
 from nessie.files.fit import complain, line_part, number, offsets_of, shorten
+from nessie.files.names import listed, with_columns
 from nessie.files.parts import ANY, Chars, File, Misfit, Part, require
 from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, Reading
 from nessie.files.text import guess, numbers, odd_one
@@ -48,7 +49,6 @@ CODE = 4                        # bytes of a character in an array
 BOOLS = {"t": True, "true": True, "f": False, "false": False}
 COMMA, TAB = ",", "\t"
 SEPARATORS = {COMMA: "commas", TAB: "tabs", ";": ";", "|": "|"}         # of tables, with their names
-KEEPS = {COMMA: "cut -d, -f{} IN.csv > OUT.csv", TAB: "cut -f{} IN.tsv > OUT.tsv"}
 TEXT = "'"                              # marks a text that is not a formula
 FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])")     # the beginning of one
 
@@ -56,18 +56,23 @@ FORMULA = re.compile(f"{TEXT}*(?:[\t\r\n]|\\s*[=+@\uff1d\uff0b\uff0d\uff20-])") 
 @dataclass(frozen=True)
 class Table:
     """A parsed table. `separator` stands between its columns; `lines`: the line of the text where each row ends;
-    `first_line`: the number of the text's first line."""
+    `first_line`: the number of the text's first line; `places`: of the columns that are read, in their order."""
     path: str
     text: str
     separator: str
-    header: list[str]
+    every: list[str]
     rows: list[list[str]]
     lines: list[int]
-    first_line: int = 1
+    first_line: int
+    places: list[int]
+
+    @property
+    def header(self) -> list[str]:
+        return [self.every[place] for place in self.places]
 
     @property
     def columns(self) -> list[list[str]]:
-        columns = [list(cells) for cells in zip(*self.rows, strict=True)] or [[] for _ in self.header]
+        columns = [[row[place] for row in self.rows] for place in self.places]
         return [list(map(unquoted, cells)) if is_quoted(name) else cells
                 for name, cells in zip(self.header, columns, strict=True)]
 
@@ -102,25 +107,27 @@ class Table:
         return self.columns_complaint(f"the file {misfit}")
 
     def wrong_columns(self, due: int, wanted: Type) -> NessieError:
-        count, kept = len(self.header), ",".join(map(str, range(1, due + 1)))
+        count, some = len(self.header), with_columns(self.path, list(map(unmarked, self.header[:due])))
+        held = f"the table has {count}" if count == len(self.every) else f"{count} {'is' if count == 1 else 'are'} read"
         return self.columns_complaint(
             f"{due} {'column is' if due == 1 else 'columns are'} due for {show_type(wanted, False)}, "
-            f"the table has {count}: {', '.join(map(shorten, self.header))}",
-            f"{KEEPS[self.separator].format(kept)} keeps the column{'s' * (due > 1)} {kept}" if due < count else "")
+            f"{held}: {listed(list(map(shorten, self.header)))}",
+            f"{some} reads {'one' if due == 1 else f'{due}'} of them" if due < count else "")
 
     def columns_complaint(self, reason: str, hint: str = "") -> NessieError:
         """The error for a mistake in the number or the types of the columns."""
-        return complain(self.path, self.text, 1, reason, hint=hint or separator_hint(self.header, self.separator))
+        return complain(self.path, self.text, 1, reason, hint=hint or separator_hint(self.every, self.separator))
 
     def located(self, reason: str, row: int, column: int) -> NessieError:
         """The error for a mistake in the cell of this row and column."""
         line, cells = self.lines[row], self.rows[row]
         start, end = line_part(self.text, line)
+        place = self.places[column]
         if self.text[start:end].rstrip("\r") == self.separator.join(cells):        # nothing is quoted
-            start += sum(len(cell) + 1 for cell in cells[:column])
-            end = start + len(cells[column])
+            start += sum(len(cell) + 1 for cell in cells[:place])
+            end = start + len(cells[place])
         return complain(self.path, self.text, line, reason, (start, end), self.header[column],
-                        separator_hint(self.header, self.separator), self.first_line)
+                        separator_hint(self.every, self.separator), self.first_line)
 
 
 def separator_hint(header: list[str], separator: str) -> str:
@@ -142,7 +149,7 @@ def read_tsv(file: Reading) -> File:
 def read_separated(file: Reading, separator: str) -> File:
     text = file.text()
     file.take(cost(text, separator))
-    return read_table(file.path, text, separator, file.first_line)
+    return read_table(file, text, separator)
 
 
 def cost(text: str, separator: str) -> int:
@@ -194,7 +201,8 @@ class Cells:
         return []
 
 
-def read_table(path: str, text: str, separator: str, first_line: int = 1) -> Table:
+def read_table(file: Reading, text: str, separator: str) -> Table:
+    path, first_line = file.path, file.first_line
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows, lines = list[list[str]](), list[int]()
     longest = csv.field_size_limit(len(text) + 1)
@@ -209,20 +217,26 @@ def read_table(path: str, text: str, separator: str, first_line: int = 1) -> Tab
         csv.field_size_limit(longest)
     if not rows:
         raise complain(path, text, 1, "a header with the names of the columns is due")
-    table = Table(path, text, separator, rows[0], rows[1:], lines[1:], first_line)
-    if all(number(cell, FLOAT) is not None for cell in table.header):
+    header = rows[0]
+    if all(number(cell, FLOAT) is not None for cell in header):
         raise complain(path, text, 1, "a header with the names of the columns is due, these are numbers")
-    for row, line in zip(table.rows, table.lines, strict=True):
-        if len(row) != len(table.header):
-            raise complain(path, text, line, f"{len(table.header)} cells are due, not {len(row)}",
-                           hint=separator_hint(table.header, separator), first_line=first_line)
-    return table
+    for row, line in zip(rows[1:], lines[1:], strict=True):
+        if len(row) != len(header):
+            raise complain(path, text, line, f"{len(header)} cells are due, not {len(row)}",
+                           hint=separator_hint(header, separator), first_line=first_line)
+    places = file.chosen(list(map(unmarked, header)))
+    return Table(path, text, separator, header, rows[1:], lines[1:], first_line, places)
 
 
 def is_quoted(name: str) -> bool:
     """Whether the column of this name holds texts with an apostrophe before those that begin like formulas. A name
     between two apostrophes means that the whole table is quoted with them, which has nothing to do with formulas."""
     return name.startswith(TEXT) and not name.endswith(TEXT)
+
+
+def unmarked(name: str) -> str:
+    """The name of a column, without the apostrophe that says that it is quoted."""
+    return name[1:] if is_quoted(name) else name
 
 
 def unquoted(cell: str) -> str:

@@ -13,6 +13,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Pair, Seq, Type, expand, no_datatypes
 from nessie.base.values import Flat, Nested, plain_value
 from nessie.files.files import TableStyle, open_file
+from nessie.files.names import FileName
 from nessie.files.partitions import lines, partitions
 from nessie.files.partitions.outputs import Out
 from nessie.files.partitions.partitions import partitions_of
@@ -31,7 +32,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def rows(path: Path, type_: Type, some: Any = None) -> list[Any]:
     """The rows of a file, part by part."""
     reader, found = Reader(), []
-    for part in partitions_of(str(path)) if some is None else some:
+    for part in partitions_of(FileName(str(path))) if some is None else some:
         found += plain_value(reader.read(part, MemoryBudget()).made(Seq(type_), no_datatypes), Seq(type_))
     return found
 
@@ -45,7 +46,7 @@ def whole(path: Path, type_: Type) -> Any:
 def test_lines_are_cut_between_rows(ending: str, last: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(("".join(f"{n * 1000}{ending}{ending * (n % 3 == 0)}" for n in range(50)) + last).encode())
-    found = list(partitions_of(str(path)))
+    found = list(partitions_of(FileName(str(path))))
     assert len(found) > 5 and rows(path, INT) == whole(path, INT) == [n * 1000 for n in range(50)] + [7] * bool(last)
     assert [part.first for part in found[1:]] == [part.last + 1 for part in found[:-1]]
     assert rows(path, INT, found[3:4]) == rows(path, INT)[len(rows(path, INT, found[:3])):][:len(
@@ -55,7 +56,7 @@ def test_lines_are_cut_between_rows(ending: str, last: str, tmp_path: Path) -> N
 def test_rows_of_tables_may_have_line_ends_within_quotes(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('name,"a ""b""\nc"\n' + "".join(f'"x, ""{n}""\n{"y" * (n % 7)}",{n}\n' for n in range(40)))
-    assert len(list(partitions_of(str(path)))) > 5
+    assert len(list(partitions_of(FileName(str(path))))) > 5
     assert rows(path, Pair(STRING, INT)) == whole(path, Pair(STRING, INT))
     path.write_text("n\n" + "".join(f'{n}\n' for n in range(40)) + f'"{"long" * 40}\nend"\n')
     assert rows(path, STRING)[-1] == list("long" * 40 + "\nend")
@@ -64,7 +65,7 @@ def test_rows_of_tables_may_have_line_ends_within_quotes(tmp_path: Path) -> None
 def test_a_table_without_rows_and_one_whose_header_stands_alone(tmp_path: Path) -> None:
     for text in ("a,b\n", "a,b"):
         (tmp_path / "a.csv").write_text(text)
-        assert len(list(partitions_of(str(tmp_path / "a.csv")))) == 1
+        assert len(list(partitions_of(FileName(str(tmp_path / "a.csv"))))) == 1
         assert rows(tmp_path / "a.csv", Pair(INT, INT)) == []
 
 
@@ -76,7 +77,7 @@ def test_a_mistake_is_told_with_its_line(name: str, text: str, line: int, tmp_pa
     (tmp_path / name).write_text(text)
     with pytest.raises(NessieError, match=f"{name}, line {line}") as error:
         reader = Reader()
-        for part in partitions_of(str(tmp_path / name)):
+        for part in partitions_of(FileName(str(tmp_path / name))):
             file = reader.read(part, MemoryBudget())
             raise_misfit(file, Seq(INT))
     assert f"{name}:{line}:" in str(error.value)
@@ -93,7 +94,7 @@ def test_arrays_are_cut_by_rows(tmp_path: Path) -> None:
         np.save(tmp_path / "a.npy", array)
         assert rows(tmp_path / "a.npy", BOOL if array.dtype == bool else INT) == array.tolist()
     np.save(tmp_path / "a.npy", np.asfortranarray(np.arange(60.0).reshape(20, 3)))
-    assert len(list(partitions_of(str(tmp_path / "a.npy")))) == 4
+    assert len(list(partitions_of(FileName(str(tmp_path / "a.npy"))))) == 4
     assert rows(tmp_path / "a.npy", Seq(FLOAT)) == np.arange(60.0).reshape(20, 3).tolist()
     np.save(tmp_path / "a.npy", np.zeros((0, 3)))
     assert rows(tmp_path / "a.npy", Seq(FLOAT)) == []
@@ -108,7 +109,7 @@ def test_a_large_row_group_is_read_by_rows(tmp_path: Path) -> None:
     values = [[float(n + i) for i in range(n % 5)] for n in range(100)]
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"r": values}), path, row_group_size=60)
-    found = list(partitions_of(str(path)))
+    found = list(partitions_of(FileName(str(path))))
     assert {part.group for part in found} == {0, 1} and len(found) == 10
     assert rows(path, Seq(FLOAT)) == values
     assert [row for part in found for row in rows(path, Seq(FLOAT), [part])] == values
@@ -124,7 +125,7 @@ def test_row_groups_without_rows_and_files_without_row_groups(tmp_path: Path) ->
     assert rows(path, INT) == [1, 2, 3]
     with parquet.ParquetWriter(path, schema):
         pass
-    assert [str(part) for part in partitions_of(str(path))] == [str(path)] and rows(path, INT) == []
+    assert [str(part) for part in partitions_of(FileName(str(path)))] == [str(path)] and rows(path, INT) == []
 
 
 @pytest.mark.parametrize("make, type_, values", [
@@ -153,7 +154,7 @@ def test_a_missing_value_is_told_with_its_row(make: Any, tmp_path: Path) -> None
     parquet.write_table(pa.table({"x": make(pa, 77)}), tmp_path / "a.parquet", row_group_size=50)
     with pytest.raises(NessieError, match=r"the column x(\.b)? has 1 missing value, in row 77\n"):
         reader = Reader()
-        for part in partitions_of(str(tmp_path / "a.parquet")):
+        for part in partitions_of(FileName(str(tmp_path / "a.parquet"))):
             reader.read(part, MemoryBudget())
 
 
@@ -163,15 +164,16 @@ def test_a_missing_value_is_told_with_its_row(make: Any, tmp_path: Path) -> None
 def test_an_array_is_cut_like_the_other_file(tmp_path: Path) -> None:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path, other = str(tmp_path / "a.parquet"), str(tmp_path / "w.npy")
+    files = [[FileName(other)], [FileName(path)]]
     with parquet.ParquetWriter(path, pa.schema({"n": pa.int64()})) as writer:
         for some in ([0, 1, 2], [3], [4, 5]):
             writer.write_table(pa.table({"n": some}))
     np.save(other, np.arange(6))
-    assert [[part.count for part in parts] for parts in zipped([[other], [path]])] == [[3, 3], [1, 1], [2, 2]]
-    assert [rows(Path(other), INT, [parts[0]]) for parts in zipped([[other], [path]])] == [[0, 1, 2], [3], [4, 5]]
+    assert [[part.count for part in parts] for parts in zipped(files)] == [[3, 3], [1, 1], [2, 2]]
+    assert [rows(Path(other), INT, [parts[0]]) for parts in zipped(files)] == [[0, 1, 2], [3], [4, 5]]
     np.save(other, np.arange(5))
     with pytest.raises(NessieError, match=r"w\.npy has 5 rows, and .*a\.parquet has 6"):
-        list(zipped([[path], [other]]))
+        list(zipped(files[::-1]))
 
 
 # Outputs ----------------------------------------------------------------------------------------

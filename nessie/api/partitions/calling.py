@@ -20,7 +20,6 @@ from nessie.base.system.deep import run_deep
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import Pair, Type, expand, unnest_right
 from nessie.base.values import Flat, arrays
-from nessie.files.arrow_format import COLUMNS
 from nessie.files.files import made
 from nessie.files.partitions.partitions import Partition, refuse_changed
 from nessie.files.partitions.readers import some_rows
@@ -172,11 +171,7 @@ def settled(program: Program, function: str, asked: syntax.TypeExp | None, given
     opened = [GivenArgument(f"{called} ({parts[one.number]})", files[one.number], files[one.number])
               if isinstance(one, Stream) else one.opened(called, type_)
               for one, called, type_ in zip(every, where, due.types, strict=True)]
-    try:
-        types = types_of(opened, replace(parameters, types=as_given(opened, due, parameters), fitting=set()))
-    except NessieError as error:
-        more = "; from Python, column= reads one of them, or some" * error.hint.startswith(COLUMNS)
-        raise NessieError(error.message, *error.places, hint=error.hint + more) from None
+    types = types_of(opened, replace(parameters, types=as_given(opened, due, parameters), fitting=set()))
     content, widths = program._session.content, program._session.environment.widths
     values = [None if isinstance(one, Stream) else fitted(one.made(called, type_), expand(type_, content), widths)
               for one, called, type_ in zip(every, where, types, strict=True)]

@@ -40,7 +40,6 @@ class Work:
     function: str
     asked: syntax.TypeExp | None
     settled: Settled
-    columns: Sequence[str] | None
     out: Out | None
 
 
@@ -52,8 +51,7 @@ class Failure:
     hint: str
 
 
-def read_parts(program: Program, partitions: Iterator[Parts],
-               columns: Sequence[str] | None) -> Generator[Read, None, None]:
+def read_parts(program: Program, partitions: Iterator[Parts]) -> Generator[Read, None, None]:
     """The parts, each of which is read while the one before is at work."""
     readers: list[Reader] = []
 
@@ -61,7 +59,7 @@ def read_parts(program: Program, partitions: Iterator[Parts],
         parts = next(partitions, None)
         if parts is None:
             return None
-        readers.extend([Reader(columns) for _ in parts[len(readers):]])
+        readers.extend([Reader() for _ in parts[len(readers):]])
         return parts, [reader.read(part, room_of(program)) for reader, part in zip(readers, parts, strict=True)]
 
     with ThreadPoolExecutor(1, "nessie-reads") as pool:
@@ -166,7 +164,7 @@ def on_worker(parts: Parts, number: int, given: list[Any]) -> Result | Failure:
 def computed(work: Work, parts: Parts, number: int) -> Result:
     program = program_of(work.made)
     call = PartCall(program, work.function, work.asked, work.settled)
-    readers = [Reader(work.columns) for _ in parts]
+    readers = [Reader() for _ in parts]
     try:
         files = [reader.read(part, room_of(program)) for reader, part in zip(readers, parts, strict=True)]
         result, type_ = call.result(parts, files)

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,10 @@ from nessie.api.partitions.results import Results
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.types import Fun
-from nessie.files.files import SEPARATORS, TableStyle, ending_of
-from nessie.files.partitions.outputs import TABLE, Out, make
-from nessie.files.partitions.partitions import paths_of, refuse_others
+from nessie.files.files import TableStyle
+from nessie.files.names import TABLES, FileName, ending_of
+from nessie.files.partitions.outputs import Out, make
+from nessie.files.partitions.partitions import files_of, refuse_others
 from nessie.files.partitions.zipped import zipped
 from nessie.running.target_names import DASK
 from nessie.running.targets import Where
@@ -38,8 +40,8 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Asked:
-    """Which function of which program, at which type; `columns` of tables are read; `where`: the workers, if it is not
-    here."""
+    """Which function of which program, at which type; `columns` of tables are read whose own names say none; `where`:
+    the workers, if it is not here."""
     program: Program
     function: str
     asked: syntax.TypeExp | None = None
@@ -92,12 +94,11 @@ def where_of(cluster: Any, workers: int | None) -> Where | None:
     return None if cluster is None and workers is None else Where(cluster, workers)
 
 
-def refuse_columns(paths: Sequence[str]) -> None:
-    """NessieError for files of which columns cannot be chosen: tables in text, and all without columns."""
-    tables = [path for path in paths if ending_of(path) in (TABLE, *SEPARATORS)]
-    if others := [path for path in tables or paths if ending_of(path) != TABLE]:
-        raise NessieError(f"column chooses columns of Parquet files, and {others[0]} is none",
-                          hint="leave column out: parts of other files are read as they are")
+def with_columns(files: Sequence[Sequence[FileName]], columns: Sequence[str]) -> list[Sequence[FileName]]:
+    """The files, with these columns of the tables whose names say none. Where there are no tables, of all."""
+    tables = [file for some in files for file in some if ending_of(file.path) in TABLES]
+    return [[replace(file, columns=tuple(columns)) if file.columns is None and (file in tables or not tables) else file
+             for file in some] for some in files]
 
 
 def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any], path: str,
@@ -122,13 +123,13 @@ def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: M
 def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any],
           out: Out | None) -> tuple[PartCall, Results]:
     """The call, and its results on all parts of the streams. What is wrong with the call is told now."""
-    program, columns = asked.program, asked.columns
-    paths = [paths_of(files) for files in streams]
-    for some in paths:
+    program = asked.program
+    names: Sequence[Sequence[FileName]] = [files_of(files) for files in streams]
+    if asked.columns is not None:
+        names = with_columns(names, asked.columns)
+    for some in names:
         refuse_others(some)
-    if columns is not None:
-        refuse_columns([path for some in paths for path in some])
-    reading = read_parts(program, zipped(paths), columns)
+    reading = read_parts(program, zipped(names))
     try:
         first = next(reading)
         parts, files = first
@@ -147,5 +148,5 @@ def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Map
         return call, Results(here(call, chain([first], reading), folder), reading)
     reading.close()
     made = made_of(program, call.typed(taken).variables)
-    work = Work(made, asked.function, asked.asked, call.settled, columns, folder)
-    return call, Results(on_cluster(work, zipped(paths), workers_of(program, asked.where)))
+    work = Work(made, asked.function, asked.asked, call.settled, folder)
+    return call, Results(on_cluster(work, zipped(names), workers_of(program, asked.where)))

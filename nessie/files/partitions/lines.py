@@ -4,14 +4,14 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
 
 from nessie.base.records import dataclass
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.seen_files import Seen
-from nessie.files.files import SEPARATORS
+from nessie.files.names import SEPARATORS
 from nessie.files.reading import PIECE, Reading
 
 SIZE = 4 << 20                  # bytes of a part; the objects that its values are first take ten times as many
@@ -21,7 +21,7 @@ SIZE = 4 << 20                  # bytes of a part; the objects that its values a
 class Lines:
     """The bytes of a file from `start` to before `end`, which are these lines, counted from 1. `header`: the bytes
     that come first, which name a table's columns; `header_lines`: how many lines they are; `seen`: the file as it was
-    when it was parted."""
+    when it was parted; `columns`: those of a table that are read, all if None."""
     path: str
     start: int
     end: int
@@ -30,6 +30,7 @@ class Lines:
     header: int = 0
     header_lines: int = 0
     seen: Seen | None = field(default=None, kw_only=True)
+    columns: Sequence[str] | None = field(default=None, kw_only=True)
 
     def __str__(self) -> str:
         return f"lines {self.first:,} to {self.last:,} of {self.path}" if self.end > self.start else self.path
@@ -42,7 +43,7 @@ class Section(Reading):
     """Lines being read, behind the header of their table."""
 
     def __init__(self, lines: Lines, room: MemoryBudget) -> None:
-        super().__init__(lines.path, room)
+        super().__init__(lines.path, room, columns=lines.columns)
         self.lines, self.first_line = lines, lines.first - lines.header_lines
 
     def pieces(self) -> Iterator[bytes]:

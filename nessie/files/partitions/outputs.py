@@ -22,18 +22,16 @@ from nessie.base.source import NessieError
 from nessie.base.types import ContentOf, Seq, Type, expand
 from nessie.base.values import Flat
 from nessie.files.files import (
-    SEPARATORS,
     TableStyle,
     check_writable,
     encoded,
-    ending_of,
     packed,
     refuse_misfit,
 )
 from nessie.files.json_format import encode_jsonl
+from nessie.files.names import PACKED, SEPARATORS, ending_of
 from nessie.files.numpy_format import array_of_rows
 from nessie.files.partitions.readers import some_rows
-from nessie.files.reading import PACKED
 from nessie.files.table import columns_of, encode_table
 from nessie.files.written_by_workers import make_folder, new_file, refuse_used
 

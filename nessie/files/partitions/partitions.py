@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from functools import partial
 from typing import Any
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.seen_files import Seen, look, refuse_other
-from nessie.files.arrow_format import broken, pyarrow
-from nessie.files.files import ending_of, refusals
+from nessie.files.arrow_format import broken, chunks, pyarrow
+from nessie.files.files import refusals
+from nessie.files.names import PACKED, TABLES, FileName, ending_of, file_name
 from nessie.files.numpy_format import array_in
 from nessie.files.partitions.lines import Lines, lines_of
-from nessie.files.reading import PACKED, Reading
+from nessie.files.reading import Reading
 
 BYTES = 8 << 20                 # of a part, at most
 BATCH = 4 << 20                 # bytes of Parquet that are decoded at a time: as many as the processor's caches hold
@@ -37,10 +37,11 @@ CODE = 4
 @dataclass(frozen=True)
 class Whole:
     """A file. `first`: the number of its first row, as for other parts; `seen`: the file as it was when it was
-    parted."""
+    parted; `columns`: those of a table that are read, all if None."""
     path: str
     first: int = 0
     seen: Seen | None = field(default=None, kw_only=True)
+    columns: Sequence[str] | None = field(default=None, kw_only=True)
 
     def __str__(self) -> str:
         return self.path
@@ -81,20 +82,21 @@ class RowGroup(Rows):
 Partition = Whole | Lines
 
 
-def paths_of(files: Any) -> list[str]:
-    """The files that are named, by a path, a folder, a pattern, or several."""
+def files_of(files: Any) -> list[FileName]:
+    """The files that are named, by a path, a folder, a pattern, or several; columns may follow each."""
     if isinstance(files, str | bytes | os.PathLike):
-        text = os.fsdecode(files)
-        found = [text]
-        if os.path.isdir(text):
-            found = sorted([os.path.join(text, name) for name in os.listdir(text) if ending_of(name) in PARTS])
-        elif not os.path.exists(text) and glob.has_magic(text):
-            found = sorted(glob.glob(text))
+        name = file_name(os.fsdecode(files))
+        path = name.path
+        found = [path]
+        if os.path.isdir(path):
+            found = sorted([os.path.join(path, name) for name in os.listdir(path) if ending_of(name) in PARTS])
+        elif not os.path.exists(path) and glob.has_magic(path):
+            found = sorted(glob.glob(path))
         if not found:
-            raise NessieError(f"there are no files {text}" if not os.path.isdir(text) else
-                              f"{text}: a folder without files that have parts: {', '.join(PARTS)}")
-        return found
-    return [path for one in named(files) for path in paths_of(one)]
+            raise NessieError(f"there are no files {path}" if not os.path.isdir(path) else
+                              f"{path}: a folder without files that have parts: {', '.join(PARTS)}")
+        return [replace(name, path=path) for path in found]
+    return [name for one in named(files) for name in files_of(one)]
 
 
 def named(files: Any) -> list[Any]:
@@ -110,15 +112,19 @@ def named(files: Any) -> list[Any]:
     return found
 
 
-def refuse_others(paths: Iterable[str]) -> None:
-    """NessieError for a file that has no parts, or that is not there."""
-    for path in paths:
+def refuse_others(files: Iterable[FileName]) -> None:
+    """NessieError for a file that has no parts, or no columns where some are named, or that is not there."""
+    for file in files:
+        path = file.path
         if ending_of(path) not in PARTS:
             raise NessieError(f"{path}: parts are read of files {', '.join(PARTS)}")
         if path.lower().endswith(PACKED):
             raise NessieError(f"{path}: packed text has no parts", hint=f"gunzip {path} unpacks it")
         if not os.path.isfile(path):
             raise NessieError(f"cannot open {path}: No such file or directory")
+        if file.columns is not None and ending_of(path) not in TABLES:
+            raise NessieError(f"columns are read of tables, .parquet, .csv and .tsv, and {path} is none",
+                              hint="leave them out: parts of other files are read as they are")
 
 
 @contextmanager
@@ -133,11 +139,12 @@ def open_parquet(path: str) -> Iterator[Any]:
         raise broken(Reading(path, MemoryBudget()), "Parquet") from None
 
 
-def row_groups(path: str) -> Iterator[RowGroup]:
+def row_groups(name: FileName) -> Iterator[RowGroup]:
+    path = name.path
     with open_parquet(path) as file:
         metadata, first = file.metadata, 0
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        sizes = [(group.num_rows, bytes_of(group)) for group in groups]
+        sizes = [(group.num_rows, bytes_of(chunks(group, name.columns))) for group in groups]
     for number, (rows, size) in enumerate(sizes):
         batch = -(-rows // max(1, -(-size // BATCH)))
         step = batch * (BYTES // BATCH) if size > BYTES else rows
@@ -148,14 +155,15 @@ def row_groups(path: str) -> Iterator[RowGroup]:
         yield RowGroup(path)
 
 
-def bytes_of(group: Any) -> int:
-    """Bytes that a row group takes in memory, about: a file that repeats values, or packs them, is smaller."""
-    columns = [group.column(number) for number in range(group.num_columns)]
+def bytes_of(columns: Sequence[Any]) -> int:
+    """Bytes that columns of a row group take in memory, about: a file that repeats values, or packs them, is
+    smaller."""
     return sum([max(column.total_uncompressed_size * (CODE if column.physical_type == TEXT else 1),
                     SLOT * column.num_values) for column in columns])
 
 
-def ranges(path: str) -> Iterator[Rows]:
+def ranges(name: FileName) -> Iterator[Rows]:
+    path = name.path
     array = array_in(Reading(path, MemoryBudget(mapped=True)))
     if not array.ndim:
         raise NessieError(f"{path}: parts are rows of an array, and it has none")
@@ -165,12 +173,12 @@ def ranges(path: str) -> Iterator[Rows]:
         yield Rows(path, first, min(step, count - first))
 
 
-def partitions_of(path: str) -> Iterator[Partition]:
+def partitions_of(file: FileName) -> Iterator[Partition]:
     """The parts of a file, of one of the kinds that have some, in their order."""
-    with refusals(path):
-        seen = look(path)
-        for part in PARTS[ending_of(path)](path):
-            yield replace(part, seen=seen)
+    with refusals(file.path):
+        seen = look(file.path)
+        for part in PARTS[ending_of(file.path)](file):
+            yield replace(part, seen=seen, columns=file.columns)
 
 
 def refuse_changed(part: Partition) -> None:
@@ -179,6 +187,6 @@ def refuse_changed(part: Partition) -> None:
         refuse_other(part.seen)
 
 
-PARTS: dict[str, Callable[[str], Iterator[Partition]]] = {
-    ".parquet": row_groups, ".npy": ranges, ".npz": lambda path: iter([Whole(path)]),
-    **{ending: partial(lines_of, ending=ending) for ending in (".jsonl", ".csv", ".tsv", ".txt")}}
+PARTS: dict[str, Callable[[FileName], Iterator[Partition]]] = {
+    ".parquet": row_groups, ".npy": ranges, ".npz": lambda file: iter([Whole(file.path)]),
+    **dict.fromkeys((".jsonl", ".csv", ".tsv", ".txt"), lambda file: lines_of(file.path, ending_of(file.path)))}

@@ -1,7 +1,7 @@
 """Reads a part of a file as a file: by the reader of the whole one's format."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,8 +10,9 @@ from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.values import Column, Flat, Nested, Uniform
 from nessie.files import arrow_format
-from nessie.files.files import ending_of, refusals
+from nessie.files.files import refusals
 from nessie.files.json_format import read_jsonl
+from nessie.files.names import ending_of
 from nessie.files.numpy_format import array_in, array_rows, read_npz
 from nessie.files.partitions.lines import Lines, Section
 from nessie.files.partitions.partitions import Partition, RowGroup, Rows, open_parquet, refuse_changed
@@ -34,10 +35,9 @@ class Opened:
 
 
 class Reader:
-    """Reads parts: in their order, each byte of a file once. `columns`: those of a table that are read; None: all."""
+    """Reads parts: in their order, each byte of a file once."""
 
-    def __init__(self, columns: Sequence[str] | None = None) -> None:
-        self.columns = columns
+    def __init__(self) -> None:
         self.opened: Opened | None = None
 
     def read(self, part: Partition, room: MemoryBudget) -> File:
@@ -55,21 +55,17 @@ class Reader:
 
     def row_group(self, part: RowGroup, room: MemoryBudget) -> File:
         opened = self.open(part.path)
-        file = Reading(part.path, room)
+        file = Reading(part.path, room, columns=part.columns)
         file.first_row = part.first
-        names = opened.file.schema_arrow.names
-        for name in self.columns or ():
-            if name not in names:
-                raise NessieError(f"{part.path} has no column {name}; it has {', '.join(names)}")
-        columns = list(self.columns or names)
+        empty = arrow_format.chosen(file, opened.file.schema_arrow.empty_table())
         import pyarrow as pa
         try:
             if part.group < 0:
-                return arrow_format.table(file, opened.file.schema_arrow.empty_table().select(columns))
-            found = pa.Table.from_batches(self.batches(opened, part, columns),
-                                          pa.schema([opened.file.schema_arrow.field(name) for name in columns]))
+                return arrow_format.table(file, empty)
+            batches = [arrow_format.chosen(file, batch) for batch in self.batches(opened, part)]
+            found = pa.Table.from_batches(batches, empty.schema)
             file.take(found.nbytes)
-            return arrow_format.table(file, found.select(columns))
+            return arrow_format.table(file, found)
         except pa.ArrowException:
             raise arrow_format.broken(file, "Parquet") from None
 
@@ -80,10 +76,11 @@ class Reader:
             self.opened = Opened(path, closing.enter_context(open_parquet(path)), closing)
         return self.opened
 
-    def batches(self, opened: Opened, part: RowGroup, columns: list[str]) -> list[Any]:
+    def batches(self, opened: Opened, part: RowGroup) -> list[Any]:
         """The part's rows. Those before it are read, too, unless they have just been."""
         if opened.next != (part.group, part.skipped) or not part.skipped:
-            opened.batches = opened.file.iter_batches(max(1, part.batch), [part.group], columns, use_threads=False)
+            opened.batches = opened.file.iter_batches(max(1, part.batch), [part.group], part.columns,
+                                                      use_threads=False)
             opened.next = part.group, 0
         at, end, found = opened.next[1], part.skipped + part.count, list[Any]()
         while at < end:

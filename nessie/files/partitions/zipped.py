@@ -5,47 +5,47 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from nessie.base.source import NessieError
-from nessie.files.files import ending_of
+from nessie.files.names import FileName, ending_of
 from nessie.files.partitions.lines import Lines
 from nessie.files.partitions.partitions import Partition, Rows, partitions_of
 
 PIECES = ".npy"                 # files of which any rows can be read
 
 
-def zipped(files: Sequence[Sequence[str]]) -> Iterator[Sequence[Partition]]:
+def zipped(files: Sequence[Sequence[FileName]]) -> Iterator[Sequence[Partition]]:
     """The parts of some files, and of each the parts of the others that have the same rows. A single .npy file is cut
     like the others; all other files must have such parts."""
     if len(files) == 1:
-        for path in files[0]:
-            for part in partitions_of(path):
+        for file in files[0]:
+            for part in partitions_of(file):
                 yield [part]
         return
-    bending = [len(paths) == 1 and ending_of(paths[0]) == PIECES for paths in files]
+    bending = [len(some) == 1 and ending_of(some[0].path) == PIECES for some in files]
     leads = bending.index(False) if False in bending else 0
-    every = [parts_of(paths) for paths in files]
+    every = [parts_of(some) for some in files]
     lead, total = every[leads], sum([part.count for part in every[leads]])
-    for at, (paths, parts) in enumerate(zip(files, every, strict=True)):
+    for at, (some, parts) in enumerate(zip(files, every, strict=True)):
         rows = sum([part.count for part in parts])
         if rows != total:
-            raise NessieError(f"{named(paths)} has {rows:,} row{'s' * (rows != 1)}, and {named(files[leads])} has "
+            raise NessieError(f"{named(some)} has {rows:,} row{'s' * (rows != 1)}, and {named(files[leads])} has "
                               f"{total:,}")
         if bending[at]:
             every[at] = cut_like(parts[0], lead)
         elif [part.count for part in parts] != [part.count for part in lead]:
-            raise NessieError(f"{named(paths)} and {named(files[leads])} have row groups of different lengths",
+            raise NessieError(f"{named(some)} and {named(files[leads])} have row groups of different lengths",
                               hint="write one of them anew, with as many rows in each group as the other has, or as a "
                                    f"{PIECES} file, of which any rows can be read")
     yield from zip(*every, strict=True)
 
 
-def parts_of(paths: Sequence[str]) -> list[Rows]:
+def parts_of(files: Sequence[FileName]) -> list[Rows]:
     """The parts of files that know how many rows they have."""
     found = list[Rows]()
-    for path in paths:
-        for part in partitions_of(path):
+    for file in files:
+        for part in partitions_of(file):
             if isinstance(part, Lines) or not isinstance(part, Rows):
-                raise NessieError(f"{path}: of two arguments that come by parts, each is in files of Parquet, or .npy, "
-                                  "which tell where a row is")
+                raise NessieError(f"{file.path}: of two arguments that come by parts, each is in files of Parquet, or "
+                                  ".npy, which tell where a row is")
             found.append(part)
     return found
 
@@ -59,5 +59,5 @@ def cut_like(file: Rows, lead: Sequence[Rows]) -> list[Rows]:
     return found
 
 
-def named(paths: Sequence[str]) -> str:
-    return paths[0] if len(paths) == 1 else f"{paths[0]} with {len(paths) - 1} more"
+def named(files: Sequence[FileName]) -> str:
+    return files[0].path if len(files) == 1 else f"{files[0].path} with {len(files) - 1} more"

@@ -9,14 +9,12 @@ from nessie.base.source import Source, UsageError
 from nessie.base.types import Type
 from nessie.files.files import (
     BY_WORKERS,
-    SEPARATORS,
-    TABLES,
     TableStyle,
     check_writable,
-    ending_of,
     refuse_misfit,
     write_value,
 )
+from nessie.files.names import SEPARATORS, TABLES, ending_of
 from nessie.pictures.files import pictures
 from nessie.running.results import restore
 from nessie.session.columns import column_names as names_of_columns

@@ -209,7 +209,7 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     assert not (folder / "told").exists()
     refused("guessed draws random numbers, and parts are computed anywhere, in any order",
             lambda: program.guessed.map_partitions(one))
-    refused("hint: its columns are r, n; from Python, column= reads one of them",
+    refused(f"hint: its columns are r, n; {folder / 'rows.parquet'}:r reads one of them",
             lambda: list(program.score.map_partitions(folder / "rows.parquet")))
     refused("map_partitions takes files: a path, a folder, a pattern, or several, not [1.0]",
             lambda: program.score.map_partitions([[1.0], [2.0]]))
@@ -267,17 +267,6 @@ def test_options_of_a_wrong_kind_are_refused(options: Any, message: str, rows: A
     before = os.listdir(tmp_path)
     refused(message, lambda: program.score.map_partitions(rows[0] / "one.parquet", **options))
     assert os.listdir(tmp_path) == before, "an empty path is not the folder that one is in"
-
-
-@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.npy"])
-def test_columns_are_chosen_of_parquet_only(name: str, program: nessie.Program, tmp_path: Path) -> None:
-    """Where all columns would be read instead of those that are asked for."""
-    path = tmp_path / name
-    path.write_text("[1.0]\n")
-    if name == "rows.npy":
-        np.save(path, np.ones((2, 2)))
-    refused(f"column chooses columns of Parquet files, and {path} is none",
-            lambda: program.score.map_partitions(path, column="r"))
 
 
 def test_a_disk_that_is_full(rows: Any, program: nessie.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
