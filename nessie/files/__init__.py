@@ -5,17 +5,8 @@
     reading         a file being read, and an account of the memory that this takes
     parts           descriptions of a file's values, before the values are made
     fit             converts a file's arrays to the type that a parameter wants
-    json_format     .json and .jsonl
-    json_text       parses JSON text to Python's values, piece by piece
-    json_places     finds the JSON value that is of a wrong type
-    numpy_format    .npy and .npz
-    matrix_market   .mtx
-    table           .csv and .tsv
-    arrow_format    .arrow and .parquet
+    formats/        what files of each format hold
     read_by_workers     what a cluster's workers read, each some row groups
     written_by_workers  what they write, each a part
-    text            .txt
-    object_text     the text that write_object writes, in CMU NESL's format
-
     partitions/     files by parts, of rows that do not need each other
 """

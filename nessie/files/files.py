@@ -1,15 +1,15 @@
 """Opens, reads and writes files of values: `@path` arguments in, `-o path` results out. The name's ending decides the
 format.
 
-    .json   any value                                            files.json_format
-    .jsonl  a sequence, one element per line, as JSON            files.json_format
-    .txt    text, its lines, or its numbers                      files.text
-    .csv    a sequence of tuples, one component per column       files.table
-    .tsv    the same, with tabs                                  files.table
-    .arrow, .parquet   a sequence of tuples, by PyArrow          files.arrow_format
-    .npy    a vector, or a matrix as rows                        files.numpy_format
-    .npz    a sparse matrix of SciPy, or offsets and content     files.numpy_format
-    .mtx    a Matrix Market matrix as rows of (column, value)    files.matrix_market
+    .json   any value                                            formats.json_format
+    .jsonl  a sequence, one element per line, as JSON            formats.json_format
+    .txt    text, its lines, or its numbers                      formats.text
+    .csv    a sequence of tuples, one component per column       formats.table
+    .tsv    the same, with tabs                                  formats.table
+    .arrow, .parquet   a sequence of tuples, by PyArrow          formats.arrow_format
+    .npy    a vector, or a matrix as rows                        formats.numpy_format
+    .npz    a sparse matrix of SciPy, or offsets and content     formats.npz_format
+    .mtx    a Matrix Market matrix as rows of (column, value)    formats.matrix_market
 
 Text may be packed by gzip: .json.gz. The path `-` is standard input or output, as JSON. Output to other devices and
 pipes is JSON, too.
@@ -57,7 +57,7 @@ READERS = {                             # each is Reading -> File
     ".csv": "table:read_csv",
     ".tsv": "table:read_tsv",
     ".npy": "numpy_format:read_npy",
-    ".npz": "numpy_format:read_npz",
+    ".npz": "npz_format:read_npz",
     ".mtx": "matrix_market:read_mtx",
     ".arrow": "arrow_format:read_arrow",
     ".parquet": "arrow_format:read_parquet",
@@ -99,7 +99,7 @@ def open_file(name: str, room: MemoryBudget | None = None, hands: Callable[[], H
     module, _, function = READERS[ending].partition(":")
     with refusals(path):
         reading = Reading(path, room or MemoryBudget(), hands, named.columns)
-        found: File = getattr(import_module(f"nessie.files.{module}"), function)(reading)
+        found: File = getattr(import_module(f"nessie.files.formats.{module}"), function)(reading)
         return found
 
 
@@ -167,7 +167,7 @@ def write_value(path: str, value: Any, type_: Type, content: ContentOf = no_data
     check_writable(path, hands is not None)
     refuse_misfit(path, type_, content, style=style)
     if path == "-":
-        from nessie.files.json_format import encode_json
+        from nessie.files.formats.json_format import encode_json
         say(encode_json(value, type_, content).decode().rstrip("\n") + "\n")
         return
     if hands is not None:
@@ -187,10 +187,10 @@ def written_by_workers(hands: Callable[[], Hands], path: str, value: Any, type_:
     """Write it by workers, if it is a table or a large array; was it?"""
     from nessie.files import written_by_workers as workers
     from nessie.files.fit import is_array
-    from nessie.files.numpy_format import scalar_of
+    from nessie.files.formats.numpy_format import scalar_of
     ending, whole = written_as(path), expand(type_, content)
     if ending == ".parquet" and isinstance(whole, Seq):
-        from nessie.files.arrow_format import encode_parquet
+        from nessie.files.formats.arrow_format import encode_parquet
         names = style.names(path, len(components(whole.element)))
         workers.write_tables(hands(), path, value, partial(encode_parquet, type_=whole, names=names))
         return True
@@ -202,7 +202,7 @@ def refuse_misfit(path: str, type_: Type, content: ContentOf, called: str = "", 
     """Raise NessieError if no value of the type can be written to a file of this name. Messages call it `called`, if it
     has another name."""
     from nessie.files.fit import is_array
-    from nessie.files.table import columns_of
+    from nessie.files.formats.written_table import columns_of
     called, ending, whole = called or path, written_as(path), expand(type_, content)
     if holds_function(whole):
         raise NessieError(f"{called}: a function cannot be written")
@@ -232,21 +232,21 @@ def encoded(path: str, value: Any, type_: Type, content: ContentOf, style: Table
     ending, whole = written_as(path), expand(type_, content)
     match ending:
         case ".npy":
-            from nessie.files.numpy_format import encode_npy
+            from nessie.files.formats.numpy_format import encode_npy
             return encode_npy(path, value, type_)
         case ".npz":
-            from nessie.files.numpy_format import encode_npz
+            from nessie.files.formats.npz_format import encode_npz
             return encode_npz(value, type_)
         case ".csv" | ".tsv":
-            from nessie.files.table import columns_of, encode_table
+            from nessie.files.formats.written_table import columns_of, encode_table
             names = style.names(path, len(columns_of(whole)))
             return encode_table(path, value, whole, SEPARATORS[ending], names, style.quoting)
         case ".arrow" | ".parquet":
-            from nessie.files.arrow_format import encode_arrow, encode_parquet
+            from nessie.files.formats.arrow_format import encode_arrow, encode_parquet
             assert isinstance(whole, Seq)
             names = style.names(path, len(components(whole.element)))
             return (encode_arrow if ending == ".arrow" else encode_parquet)(path, value, whole, names)
-    from nessie.files.json_format import encode_json, encode_jsonl
+    from nessie.files.formats.json_format import encode_json, encode_jsonl
     return (encode_jsonl if ending == ".jsonl" else encode_json)(value, type_, content)
 
 

@@ -5,9 +5,9 @@ parts with their types. `nessie.arguments.types` infers the types of all argumen
 
     Chars                           characters
     Columns                         a column: ints may be floats, texts of one character characters, tuples a datatype's
-    files.json_format.Values        values of JSON: an array may be a sequence, a tuple or a datatype's value
-    files.table.Rows, Cells         rows and columns of a table
-    files.text.Text, Words          text, its lines or its numbers
+    formats.json_format.Values      values of JSON: an array may be a sequence, a tuple or a datatype's value
+    formats.table.Rows, Cells       rows and columns of a table
+    formats.text.Text, Words        text, its lines or its numbers
 """
 from __future__ import annotations
 

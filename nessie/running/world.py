@@ -22,7 +22,7 @@ from nessie.base.system.deep import interruptible
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Pair, Type
 from nessie.base.values import text_of, text_value
-from nessie.files import object_text
+from nessie.files.formats import object_text
 from nessie.running.processes import Processes
 from nessie.running.text_streams import AT_END, Status, Stream, Streams
 

@@ -15,9 +15,9 @@ from nessie.base.types import FLOAT, INT, STRING, Pair, Seq, no_datatypes
 from nessie.base.values import plain_value
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.files.hands import Hands
-from nessie.files import arrow_format
 from nessie.files.files import open_file
 from nessie.files.fit import Arrays
+from nessie.files.formats import arrow_format
 from nessie.files.names import FileName, columns_in, file_name, with_columns
 from nessie.files.partitions import partitions
 from nessie.files.written_by_workers import brought

@@ -17,8 +17,8 @@ from nessie.base.types import FLOAT, Seq, no_datatypes
 from nessie.base.values import Flat, plain_value
 from nessie.cudagen.cluster.engine import InProcess, Sight
 from nessie.cudagen.cluster.files.hands import Hands
-from nessie.files import arrow_format
 from nessie.files.files import made, open_file
+from nessie.files.formats import arrow_format
 from nessie.files.written_by_workers import brought
 
 pa = pytest.importorskip("pyarrow")

@@ -107,10 +107,10 @@ VAGUE = {
     ("\0 needs \0", "nessie/tool/command_line.py"): "-e or --entry needs ENTRY",
     ("\0 needs \0", "nessie/tool/options.py"): "run needs FILE",
     ("\0 needs \0", "nessie/tool/prompt/commands.py"): ":type needs an expression",
-    ("\0 is not \0", "nessie/files/matrix_market.py"): 'm.mtx, line 3: "x" is not an integer',
-    ("\0 is not \0", "nessie/files/text.py"): 'v.txt, line 2: "x" is not an int',
+    ("\0 is not \0", "nessie/files/formats/matrix_market.py"): 'm.mtx, line 3: "x" is not an integer',
+    ("\0 is not \0", "nessie/files/formats/text.py"): 'v.txt, line 2: "x" is not an int',
     ("\0, but \0 and \0", "nessie/arguments/types.py"): "join takes [a], [a] :: (a in any), but argument 1 is",
-    ("\0: not \0: \0", "nessie/files/numpy_format.py"): "v.npy: not a NumPy array",
+    ("\0: not \0: \0", "nessie/files/formats/numpy_format.py"): "v.npy: not a NumPy array",
     ("\0, not \0", "nessie/mono/copies/copies.py"): "add takes a, a :: (a in number), not [int]",
     ("\0, but gets \0", "nessie/typing/advice/messages.py"): "take takes [a], int :: (a in any), but gets int, [int]",
 }

@@ -28,11 +28,11 @@ from nessie.files.files import (
     packed,
     refuse_misfit,
 )
-from nessie.files.json_format import encode_jsonl
+from nessie.files.formats.json_format import encode_jsonl
+from nessie.files.formats.numpy_format import array_of_rows
+from nessie.files.formats.written_table import columns_of, encode_table
 from nessie.files.names import PACKED, SEPARATORS, ending_of
-from nessie.files.numpy_format import array_of_rows
 from nessie.files.partitions.readers import some_rows
-from nessie.files.table import columns_of, encode_table
 from nessie.files.written_by_workers import make_folder, new_file, refuse_used
 
 Add = Callable[[Any, Type], None]       # what adds a part: a flat value, of this type

@@ -20,10 +20,10 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.seen_files import Seen, look, refuse_other
-from nessie.files.arrow_format import broken, chunks, pyarrow
 from nessie.files.files import refusals
+from nessie.files.formats.arrow_format import broken, chunks, pyarrow
+from nessie.files.formats.numpy_format import array_in
 from nessie.files.names import PACKED, TABLES, FileName, ending_of, file_name
-from nessie.files.numpy_format import array_in
 from nessie.files.partitions.lines import Lines, lines_of
 from nessie.files.reading import Reading
 

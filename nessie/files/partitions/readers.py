@@ -9,17 +9,18 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.values import Column, Flat, Nested, Uniform
-from nessie.files import arrow_format
 from nessie.files.files import refusals
-from nessie.files.json_format import read_jsonl
+from nessie.files.formats import arrow_format
+from nessie.files.formats.json_format import read_jsonl
+from nessie.files.formats.npz_format import read_npz
+from nessie.files.formats.numpy_format import array_in, array_rows
+from nessie.files.formats.table import read_csv, read_tsv
+from nessie.files.formats.text import read_txt
 from nessie.files.names import ending_of
-from nessie.files.numpy_format import array_in, array_rows, read_npz
 from nessie.files.partitions.lines import Lines, Section
 from nessie.files.partitions.partitions import Partition, RowGroup, Rows, open_parquet, refuse_changed
 from nessie.files.parts import File
 from nessie.files.reading import Reading
-from nessie.files.table import read_csv, read_tsv
-from nessie.files.text import read_txt
 
 OF_LINES = {".jsonl": read_jsonl, ".csv": read_csv, ".tsv": read_tsv, ".txt": read_txt}
 

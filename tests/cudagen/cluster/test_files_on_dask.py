@@ -22,8 +22,9 @@ from nessie.cudagen.cluster.on_dask import OnDask
 from nessie.cudagen.cluster.slabs import InFile
 from nessie.cudagen.cluster.tasks import elements
 from nessie.cudagen.cluster.tasks.elements import Given
-from nessie.files import arrow_format, written_by_workers
+from nessie.files import written_by_workers
 from nessie.files.files import open_file, write_value
+from nessie.files.formats import arrow_format
 from nessie.files.written_by_workers import brought
 
 pytest.importorskip("distributed")

@@ -5,7 +5,7 @@ a string or character a string, an infinite or undefined float Infinity, -Infini
 JSON lines: a sequence with one element per line.
 
 All values at one place of the type are converted together, into one column. If a value does not fit, a second, slower
-walk finds the first such place for the message (files.json_places).
+walk finds the first such place for the message (formats.json_places).
 """
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from nessie.base.types import (
 )
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, plain_value
 from nessie.files.fit import complain, offsets_of
-from nessie.files.json_places import KINDS, Place, components, line_of, misfits, where
-from nessie.files.json_text import cost, parsed
+from nessie.files.formats.json_places import KINDS, Place, components, line_of, misfits, where
+from nessie.files.formats.json_text import cost, parsed
 from nessie.files.parts import ANY, Chars, File, Misfit, Part, require
 from nessie.files.reading import NUMBER, SLOT, Reading
 

@@ -23,7 +23,7 @@ from nessie.base.types import (
     show_type,
     unnest_right,
 )
-from nessie.files.json_text import bounded
+from nessie.files.formats.json_text import bounded
 from nessie.files.parts import Misfit, wanted_text
 
 Place = tuple[int, ...]                 # positions in the arrays around, outermost first

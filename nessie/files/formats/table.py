@@ -3,9 +3,7 @@
 A table's first row names its columns, which are the tuples' components in the same order. A cell of type [char] is
 taken verbatim; a bool is t, f, true or false in any case.
 
-Spreadsheets evaluate a text that begins like a formula, whoever wrote it. On request (quoting), such a text gets an
-apostrophe in front, which marks it as text. The name of its column gets one, too, so that the reader strips them again.
-A text that already has apostrophes before the beginning of a formula gets one more, so that it is read back unchanged.
+Of texts that formats.written_table has marked for spreadsheets, the marks are stripped.
 """
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -34,15 +32,14 @@ from nessie.base.types import (
     Var,
     expand,
     nest_right,
-    no_datatypes,
     show_type,
 )
-from nessie.base.values import Column, Flat, Nested, code_points, plain_value
+from nessie.base.values import Column, Flat, Nested, code_points
 from nessie.files.fit import complain, line_part, number, offsets_of, shorten
+from nessie.files.formats.text import guess, numbers, odd_one
 from nessie.files.names import listed, with_columns
 from nessie.files.parts import ANY, Chars, File, Misfit, Part, require
 from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, Reading
-from nessie.files.text import guess, numbers, odd_one
 
 ROW = 128                       # bytes of a row's list and of its number
 CODE = 4                        # bytes of a character in an array
@@ -285,54 +282,3 @@ def cell_column(cells: list[str], kind: Type) -> Column:
         case Base("char"):
             return code_points("".join(cells))
     return Nested(offsets_of([len(cell) for cell in cells]), code_points("".join(cells)))
-
-
-# Writing ----------------------------------------------------------------------------------------
-
-def columns_of(type_: Type) -> list[Type]:
-    """The types of the columns of a type without datatypes; none, unless it is a sequence of scalars and strings, or of
-    tuples of them."""
-    leaves = leaves_of(type_.element, no_datatypes) if isinstance(type_, Seq) else []
-    return leaves if all(isinstance(leaf, Base) or leaf == STRING for leaf in leaves) else []
-
-
-def encode_table(path: str, value: Any, type_: Type, separator: str, names: Sequence[str],
-                 quoting: bool = False, begins: bool = True) -> bytes:
-    """The bytes of a .csv or .tsv file with the table, whose columns have these names. `quoting`: quote texts, and mark
-    those that begin like formulas as texts; `begins`: the names come first."""
-    assert isinstance(type_, Seq)
-    kinds = leaves_of(type_.element, no_datatypes)
-    columns = [cell_texts(plain_value(Flat(value.length, column), Seq(kind)), kind, quoting)
-               for column, kind in zip(unnest(value.column, type_.element), kinds, strict=True)]
-    header = [f"{TEXT if quoting and kind in (STRING, CHAR) else ''}{name}"
-              for name, kind in zip(names, kinds, strict=True)]
-    rows = [*[header] * begins, *zip(*columns, strict=True)]
-    text = csv_text(rows, separator, csv.QUOTE_NONNUMERIC if quoting else csv.QUOTE_MINIMAL)
-    if "\r" in text:                        # the writer does not quote it for "\n" lines, yet it ends a reader's line
-        text = csv_text(rows, separator, csv.QUOTE_NONNUMERIC)
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise NessieError(f"{path}: half of a surrogate pair is no text that a table holds",
-                          hint="a .json file holds any value") from None
-
-
-def csv_text(rows: list[Any], separator: str, quoting: Literal[0, 2]) -> str:
-    text = io.StringIO(newline="")
-    csv.writer(text, delimiter=separator, lineterminator="\n", quoting=quoting).writerows(rows)
-    return text.getvalue()
-
-
-def unnest(column: Column, type_: Type) -> list[Column]:
-    """The columns of the leaves of a type, in order."""
-    if isinstance(type_, Pair):
-        return unnest(column[0], type_.first) + unnest(column[1], type_.second)
-    return [column]
-
-
-def cell_texts(values: list[Any], kind: Type, quoting: bool) -> list[Any]:
-    """Values as the csv writer takes them. It writes numbers in full, so that they are read back exactly."""
-    if kind in (STRING, CHAR):
-        texts = ["".join(value) for value in values]
-        return [TEXT + text if quoting and FORMULA.match(text) else text for text in texts]
-    return ["true" if value else "false" for value in values] if kind == BOOL else values
