@@ -17,7 +17,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent import futures
-from contextlib import suppress
 from http.client import HTTPException
 from itertools import count
 from typing import Any
@@ -26,17 +25,18 @@ from weakref import WeakKeyDictionary
 
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
-from nessie.base.system.forking import across_forks
+from nessie.base.system.forking import STEADY, across_forks, anew_in_children
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there, look
 from nessie.cudagen.cluster.engine import Died, Interrupted, Sight, Wait, quiet
 from nessie.cudagen.cluster.processes.fitness import alike, fit
 from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
+from nessie.cudagen.cluster.processes.questions import Questions
+from nessie.cudagen.cluster.processes.waiting import LOOK, Silence, answer, held, in_thread
 from nessie.cudagen.cluster.processes.watch import Watch
 from nessie.cudagen.cluster.tasks import runs
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
-LOOK = 0.2                      # seconds between two looks at what has been done
 PAGE = 2.0                      # seconds until Dask's page must have answered
 SAYING = ("distributed.batched", "distributed.client", "distributed.core")      # what a run tells, they tell, too
 
@@ -51,16 +51,16 @@ class OnDask:
         self.run_of: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
         self.run = uuid4().hex                  # of tasks that are no run's
-        self.address = address(client)
-        self.known = fit(client)
+        self.ask = Questions(client)
+        self.known = fit(self.ask, self.ask.threads())
         if not self.known:
-            raise NessieError(f"the cluster at {self.address} has no workers",
-                              hint=f"start one: dask worker {self.address}")
+            raise NessieError(f"the cluster at {self.ask.address} has no workers",
+                              hint=f"start one: dask worker {self.ask.address}")
         self.there = {*self.known}
         self.token = NewFile()
         self.scratch = look(self.token.path)
         self.sight: WeakKeyDictionary[Seen, dict[str, bool]] = WeakKeyDictionary()      # whether a worker sees a file
-        self.memory = memory_of_tasks(client)
+        self.memory: int | None = self.ask.scheduler(memory_of_tasks)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Any:
@@ -88,7 +88,7 @@ class OnDask:
         try:
             return list(values.result())
         except futures.CancelledError:
-            raise self.gone() from None
+            raise self.ask.gone() from None
         except KilledWorker as error:
             self.cancel(waiting)
             raise Died(str(error.task)) from None
@@ -107,37 +107,27 @@ class OnDask:
         """Nobody waits for these any more; what is done for their runs ends soon, and for nobody else's."""
         if not self.runs:                       # nobody would answer
             return
-        with suppress(OSError):                 # of a worker that dies meanwhile, and of a scheduler that has gone
-            self.client.cancel(waiting, force=True)
-            for run in sorted({self.run_of[task] for task in waiting} - {self.run}):
-                self.client.run(runs.stop, run, on_error="ignore")
+        self.ask.give_up(waiting, runs.stop, sorted({self.run_of[task] for task in waiting} - {self.run}))
 
     def workers(self) -> int:
         return max(1, self.threads())
 
     def threads(self) -> int:
         """Those of the workers that there are. Who has joined is refused like the first ones."""
-        try:
-            threads = self.client.nthreads()
-            if new := sorted({*threads} - self.known):
-                self.known |= fit(self.client, new)
-        except OSError:
-            raise self.gone() from None
+        threads = self.ask.threads()
+        if new := {*threads} - self.known:
+            self.known |= fit(self.ask, new)
         self.there = {*threads}
-        return sum(map(int, threads.values()))
-
-    def gone(self) -> NessieError:
-        return NessieError(f"the scheduler of the cluster at {self.address} has gone",
-                           hint="start it and its workers again, then this program")
+        return sum(threads.values())
 
     def sees(self, file: Seen) -> Sight:
         """Of those that there were when they were counted last; each is asked once, if it has not gone meanwhile."""
         told = self.sight.setdefault(file, {})
         if self.there - {*told}:
             self.threads()
-        if new := sorted(self.there - {*told}):
-            told |= self.client.run(is_there, file, workers=new, on_error="ignore")
-        found = frozenset({worker for worker in self.there if told.get(worker)})
+        if new := self.there - {*told}:
+            told |= self.ask.workers(is_there, file, of=new)
+        found = frozenset({worker for worker in self.there if told.get(worker) is True})
         return None if found == self.there else found
 
     @property
@@ -169,17 +159,28 @@ class OnDask:
 
 
 _shared: dict[object, OnDask] = {}          # by what was asked for
+_making: dict[object, threading.Lock] = {}  # likewise: held while an engine is made
 _sharing = across_forks(threading.RLock())
 
 
+@anew_in_children
+def none_is_made() -> None:
+    _making.clear()
+
+
 def shared(asked_for: object, make: Callable[[], OnDask]) -> OnDask:
-    """The engine that others have for this, or a new one."""
+    """The engine that others have for this, or a new one. Who asks for another one does not wait for it."""
     with _sharing:
-        engine = _shared.get(asked_for)
-        if engine is not None and engine.runs:
-            engine.users += 1
-        else:
-            engine = _shared[asked_for] = make()
+        making = _making.setdefault(asked_for, threading.Lock())
+    with held(making):
+        with _sharing:
+            engine = _shared.get(asked_for)
+            if engine is not None and engine.runs:
+                engine.users += 1
+                return engine
+        engine = make()
+        with _sharing:
+            _shared[asked_for] = engine
         return engine
 
 
@@ -197,10 +198,7 @@ def connected(cluster: Any) -> OnDask:
 
 
 def at_address(cluster: str, own: OwnWorkers | None = None) -> OnDask:
-    if why := silence(cluster):
-        raise NessieError(f"no cluster answers at {cluster}: {why[:120]}",
-                          hint="a scheduler tells its address when it starts: dask scheduler")
-    client = of_distributed("Client")(cluster, timeout=PATIENCE, set_as_default=False)
+    client = client_of(cluster)
     for logger in SAYING:
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     try:
@@ -210,27 +208,25 @@ def at_address(cluster: str, own: OwnWorkers | None = None) -> OnDask:
         raise
 
 
-def silence(address: str) -> str:
-    """Why no scheduler answers there; "" if one does. A client that has failed waits once more when it goes, and for
-    ever for a server of something else: so the address is tried without one, in a thread that nobody needs to end."""
-    said = [f"what is there is no scheduler, or takes longer than {PATIENCE:g} s"]
+def client_of(cluster: str) -> Any:
+    """Dask's client of the scheduler at this address. One that has failed waits once more when it goes, and for ever
+    for a server of something else: so the address is tried before without one."""
+    client_class, secrets, connect = (of_distributed(name) for name in ("Client", "Security", "connect"))
 
     async def connects() -> None:
-        secrets = of_distributed("Security")().get_connection_args("client")
-        comm = await of_distributed("comm").connect(address, timeout=PATIENCE, **secrets)
-        said[:] = [""]
+        comm = await connect(cluster, timeout=PATIENCE, **secrets().get_connection_args("client"))
         await comm.close()
 
-    def ask() -> None:
-        try:
-            asyncio.run(connects())
-        except (OSError, ValueError, asyncio.TimeoutError, TypeError, RuntimeError) as error:
-            said[:] = [(str(error).splitlines() or [type(error).__name__])[0]]
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(PATIENCE + LOOK)
-    return said[0]
+    try:
+        answer(in_thread(lambda: asyncio.run(connects()), lambda _: None), PATIENCE + LOOK)
+        return answer(in_thread(lambda: client_class(cluster, timeout=PATIENCE, set_as_default=False),
+                                lambda client: client.close()), PATIENCE + LOOK)
+    except Silence:
+        why = f"what is there is no scheduler, or takes longer than {PATIENCE:g} s"
+    except (OSError, ValueError, asyncio.TimeoutError, TypeError, RuntimeError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+    raise NessieError(f"no cluster answers at {cluster}: {why[:120]}",
+                      hint="a scheduler tells its address when it starts: dask scheduler")
 
 
 def started(workers: int) -> OnDask:
@@ -257,21 +253,20 @@ def answers(page: str) -> bool:
     return True
 
 
-def memory_of_tasks(client: Any) -> int | None:
-    """Bytes for each thread of the worker that has the least, if they are limited."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers if worker["memory_limit"]]
-    return min(limits, default=None)
+def memory_of_tasks(dask_scheduler: Any) -> int | None:
+    """At the scheduler: bytes for each thread of the worker that has the least, if they are limited."""
+    workers = dask_scheduler.workers.values()
+    return min([worker.memory_limit // worker.nthreads for worker in workers if worker.memory_limit], default=None)
 
 
 def of_distributed(name: str) -> Any:
+    """Imported by a thread of its own, since a Ctrl-C would leave half of it."""
+    def imported() -> Any:
+        with STEADY:
+            import distributed
+            return distributed
     try:
-        import distributed
+        return getattr(answer(in_thread(imported, lambda _: None)), name)
     except ImportError:
         raise Unsupported("the target dask needs Dask's distributed, which is not installed",
                           hint=install("dask")) from None
-    return getattr(distributed, name)
-
-
-def address(client: Any) -> str:
-    return str(client.scheduler_info()["address"])

@@ -76,6 +76,7 @@ class Compiled:
     After `patience` more calls on a CPU, its callers run it, if it can have any."""
     function: str
     built: CpuProgram | GpuProgram | ir.Program
+    ready: Callable[[], object]     # waits for what devices need, such as workers; others compile meanwhile
     make: Callable[[], Any]
     alone: bool                 # must calls go one by one?
     plain: bool                 # can machines of native code run it on a stack of the usual size?
@@ -88,6 +89,7 @@ class Compiled:
         try:
             return self.idle.pop()
         except IndexError:
+            self.ready()
             with COMPILING:
                 return self.make()
 
@@ -253,10 +255,10 @@ class Calls:
         built = cached_program(job, found.program)
         if isinstance(built, ir.Program):   # for the reference, which counts in its target, for all programs
             from nessie.lambda_cu.reference import reference  # noqa: F401  no call imports it, as another thread may fork meanwhile
-            return Compiled(found.function, built, lambda: None, True, False, False)
+            return Compiled(found.function, built, lambda: None, lambda: None, True, False, False)
         effects = any(isinstance(i, Perform) for code in built.host.functions for i in code.instructions)
         plain = is_plain(built)
-        return Compiled(found.function, built, lambda: target.device(built), effects, plain,
+        return Compiled(found.function, built, target.ready, lambda: target.device(built), effects, plain,
                         plain and not recurs(built))
 
     def effect(self, function: str, taken: Taken) -> str:

@@ -23,6 +23,7 @@ from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
 from nessie.base.system.deep import next_part, run_deep
 from nessie.base.system.ending import do_now, with_owner
+from nessie.base.system.forking import STEADY
 from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
@@ -250,6 +251,11 @@ class Target:
             device.optimise()
         return device
 
+    def ready(self) -> None:
+        """Wait for what devices need."""
+        if self.name == DASK:
+            self.engine_of_cluster()
+
     def engine_of_cluster(self) -> Engine:
         """The workers, which are connected or started when they are first needed. They go with this object."""
         if self.ended:
@@ -258,7 +264,8 @@ class Target:
         if self.engine is not None and not self.engine.runs:
             self.close()
         if self.engine is None:
-            from nessie.cudagen.cluster.on_dask import connected, started
+            with STEADY:
+                from nessie.cudagen.cluster.on_dask import connected, started
             where = self.where
             named = where.cluster is not None
             engine = connected(where.cluster) if named else started(where.workers or LOCAL_WORKERS)

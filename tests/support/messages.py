@@ -138,6 +138,7 @@ NO_EXAMPLES = {
     "nessie/files/written_by_workers.py": "is told where there are workers (tests/files/test_results_by_workers.py)",
     "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
     "cudagen/cluster/processes/own_workers.py": WORKERS, "cudagen/cluster/processes/fitness.py": WORKERS,
+    "cudagen/cluster/processes/questions.py": WORKERS,
     "cudagen/cluster/tasks/chunks.py": WORKERS, "cudagen/cluster/tasks/elements.py": WORKERS,
     "cudagen/cluster/tasks/runs.py": WORKERS, "cudagen/cluster/files/hands.py": WORKERS,
     "cudagen/cluster/files/arrays.py": "depends on the disk (tests/cudagen/cluster/test_arrays_in_files.py)",

@@ -7,7 +7,7 @@ the driver's machine code, so their processors have all that it uses.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from nessie.base.source import NessieError
 from nessie.base.system.own_files import digest, digests
+from nessie.cudagen.cluster.processes.questions import Questions
 from nessie.cudagen.cpu.machine_code import features
 
 LACKS, FILES_NAMED = 6, 3       # features and files that are named
@@ -55,26 +56,24 @@ def described_here() -> dict[str, Any]:
     return {**versions(), "features": features(), "code": digest()}
 
 
-def fit(client: Any, workers: Sequence[str] | None = None) -> set[str]:
-    """Those of these workers, or of all, that answer. NessieError if one is not fit, or the scheduler is not."""
+def fit(ask: Questions, workers: Collection[str]) -> set[str]:
+    """Those of these workers that do not go meanwhile. NessieError if one is not fit, or the scheduler is not."""
     try:
-        refuse("the scheduler", client.run_on_scheduler(described_here), partial(client.run_on_scheduler, digests),
-               computes=False)
+        refuse("the scheduler", ask.scheduler(described_here), partial(ask.scheduler, digests), computes=False)
     except (ImportError, AttributeError, TypeError) as error:
         raise lacks_nessie("the scheduler", error) from None
-    described = client.run(described_here, workers=workers, on_error="return")
-    there = {worker: found for worker, found in described.items() if not isinstance(found, OSError)}
-    for worker, found in there.items():
+    described = ask.workers(described_here, of=workers)
+    for worker, found in described.items():
         who = f"the worker at {worker}"
         if isinstance(found, Exception):
             raise lacks_nessie(who, found)
-        refuse(who, found, partial(files_of, client, worker))
-    return {*there}
+        refuse(who, found, partial(files_of, ask, worker))
+    return {*described}
 
 
-def files_of(client: Any, worker: str) -> Mapping[str, str]:
-    """Digests of Nessie's files there."""
-    found: Mapping[str, str] = client.run(digests, workers=[worker])[worker]
+def files_of(ask: Questions, worker: str) -> Mapping[str, str]:
+    """Digests of Nessie's files there; none, if it has gone."""
+    found: Mapping[str, str] = ask.workers(digests, of=[worker]).get(worker, {})
     return found
 
 

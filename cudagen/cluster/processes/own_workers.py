@@ -15,11 +15,13 @@ import os
 import subprocess
 import sys
 from shutil import rmtree
+from signal import SIGKILL
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Event, Thread
 from typing import Any
 
 from nessie.base.source import NessieError
+from nessie.cudagen.cluster.processes.waiting import answer, in_thread
 
 BEGIN = ("import json, sys; sys.path[:], workers = json.loads(sys.stdin.readline()); "
          "from nessie.cudagen.cluster.processes.own_workers import serve; serve(workers)")
@@ -41,7 +43,7 @@ class OwnWorkers:
                 assert self.process.stdout is not None
                 self.process.stdin.write(json.dumps([sys.path, workers]).encode() + b"\n")
                 self.process.stdin.flush()
-                self.address = self.process.stdout.readline().decode().strip()
+                self.address = answer(in_thread(self.process.stdout.readline, bytes)).decode().strip()
                 if not self.address:
                     self.process.wait()
                     said.seek(0)
@@ -56,14 +58,15 @@ class OwnWorkers:
         return self.process.poll() is None
 
     def close(self) -> None:
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
         try:
             self.process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+        except subprocess.TimeoutExpired:       # it has stopped, or one of the workers has
+            os.killpg(self.process.pid, SIGKILL)
             self.process.wait()
+        self.process.stdout.close()
 
 
 def serve(workers: int) -> None:
@@ -74,7 +77,8 @@ def serve(workers: int) -> None:
     os.dup2(2, 1)               # what workers print is no address
     cluster_class: Any = LocalCluster
     begun, ended = Event(), Event()
-    with TemporaryDirectory(prefix="nessie-workers-") as folder, dask.config.set(STAYS):
+    with (TemporaryDirectory(prefix="nessie-workers-") as folder,
+          dask.config.set(STAYS | {"temporary-directory": folder})):
         Thread(target=listen, args=[folder, begun, ended], daemon=True).start()
         with cluster_class(n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
                            dashboard_address="127.0.0.1:0", local_directory=folder,

@@ -6,22 +6,18 @@ from time import monotonic
 from typing import Any, Protocol
 
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError
 from nessie.cudagen.cluster.engine import Deserted
+from nessie.cudagen.cluster.processes.questions import Questions
 
 STILL = 1.0                     # seconds without a task that ends, until one asks what workers lack
 
 
 class Connected(Protocol):
-    """An engine with Dask's `client`, of the scheduler at `address`."""
-    client: Any
-    address: str
+    """An engine, with who asks its scheduler."""
+    ask: Questions
 
     def threads(self) -> int:
         """Of all workers that there are."""
-
-    def gone(self) -> NessieError:
-        """What is told where there is no scheduler any more."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +59,11 @@ class Watch:
         """What workers lack that these tasks need."""
         if not self.engine.threads():
             return LACKS["NOBODY"]
-        try:
-            return LACKS.get(self.engine.client.run_on_scheduler(lack_of, keys))
-        except OSError:
-            raise self.engine.gone() from None
+        return LACKS.get(self.engine.ask.scheduler(lack_of, keys))
 
     @property
     def hint(self) -> str:
-        return f"start some: dask worker {self.engine.address}"
+        return f"start some: dask worker {self.engine.ask.address}"
 
 
 def lack_of(keys: Sequence[str], dask_scheduler: Any) -> str:

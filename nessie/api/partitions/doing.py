@@ -15,6 +15,7 @@ from nessie.api.partitions.elsewhere import program_of
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.deep import run_deep
+from nessie.base.system.forking import STEADY
 from nessie.base.types import Type
 from nessie.files.partitions.outputs import Out
 from nessie.files.partitions.readers import Reader
@@ -127,7 +128,8 @@ def workers_of(program: Program, where: Where | None) -> Iterator[Engine]:
     if where is None:
         yield program._calls.target(DASK).engine_of_cluster()
         return
-    from nessie.cudagen.cluster.on_dask import connected, started
+    with STEADY:
+        from nessie.cudagen.cluster.on_dask import connected, started
     engine = connected(where.cluster) if where.cluster is not None else started(where.workers or LOCAL_WORKERS)
     try:
         if where.dashboard is not None:

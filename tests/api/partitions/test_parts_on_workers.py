@@ -170,7 +170,7 @@ partitions.BYTES = 800
 engine = started(1)
 np.save(sys.argv[1], np.arange(2000.0))
 program = nessie.compile("function doubled(xs) = {2.0 * x : x in xs};")
-results = program.doubled.map_partitions(sys.argv[1], cluster=engine.address)
+results = program.doubled.map_partitions(sys.argv[1], cluster=engine.ask.address)
 print(next(results)[1])
 """
 

@@ -74,13 +74,13 @@ def test_tables_are_written_and_read_by_workers(engine: OnDask, tmp_path: Any, m
 
 def seen_by(some: Callable[[list[str]], list[str]], engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Of these workers, who are returned, each says that it sees a file; the others say no."""
-    run, seers = engine.client.run, some(sorted(engine.there))
+    ask, seers = engine.ask.workers, some(sorted(engine.there))
 
-    def asked(function: Any, *arguments: Any, workers: Any = None, **named: Any) -> Any:
-        found = run(function, *arguments, workers=workers, **named)
+    def asked(function: Any, *arguments: Any, of: Any) -> Any:
+        found = ask(function, *arguments, of=of)
         return {worker: said and worker in seers for worker, said in found.items()} if function is is_there else found
 
-    monkeypatch.setattr(engine.client, "run", asked)
+    monkeypatch.setattr(engine.ask, "workers", asked)
     monkeypatch.setattr(engine, "sight", {})
     return seers
 
@@ -133,7 +133,7 @@ def test_a_worker_that_joins_later_and_does_not_see_a_file_gets_no_task_of_it(en
     hands = Hands(engine)
     slabs = hands.lying(np.load(tmp_path / "xs.npy", mmap_mode="r"), [(0, N)])
     monkeypatch.setattr(engine, "submit", lambda *arguments, on, **named: SimpleNamespace(on=on))
-    monkeypatch.setattr(engine.client, "run", lambda *arguments, workers, **named: dict.fromkeys(workers, False))
+    monkeypatch.setattr(engine.ask, "workers", lambda *arguments, of: dict.fromkeys(of, False))
     given: list[Any] = []
     part = hands.part(hands.array("float", []), 0, 0, given)
     on.append(hands.submit("pick", elements.picked, part, None, given=[slab.task for slab in slabs]).on)

@@ -85,7 +85,7 @@ def test_a_page_that_does_not_answer_is_told(engine: OnDask, monkeypatch: pytest
 
 def test_a_client_that_is_closed_is_refused(engine: OnDask, tmp_path: Any) -> None:
     from distributed import Client
-    client = Client(engine.address, set_as_default=False)
+    client = Client(engine.ask.address, set_as_default=False)
     client.close()
     program = nessie.compile(DOUBLE, target="dask", cluster=client)
     np.save(tmp_path / "xs.npy", np.arange(3))

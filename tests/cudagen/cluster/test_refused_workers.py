@@ -4,7 +4,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ from nessie.base.system.own_files import digests
 from nessie.cudagen.cluster import on_dask
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes.fitness import alike, described_here, fit, refuse
+from nessie.cudagen.cluster.processes.questions import Questions
 from nessie.cudagen.cluster.tasks import chunks, runs
 from nessie.cudagen.cpu.machine_code import features
 
@@ -36,23 +37,15 @@ def test_a_client_of_a_cluster_that_is_refused_is_closed(monkeypatch: pytest.Mon
     closed = []
 
     class Client:
-        def __init__(self, *_: Any, **__: Any) -> None:
-            """It is connected."""
-
-        def run(self, *_: Any, **__: Any) -> dict[str, Any]:
-            return {}
-
-        def run_on_scheduler(self, function: Callable[[], Any]) -> Any:
-            return function()
-
-        def scheduler_info(self) -> dict[str, Any]:
-            return {"address": "tcp://here:1"}
+        scheduler = SimpleNamespace(address="tcp://here:1")
 
         def close(self) -> None:
             closed.append(self)
 
-    monkeypatch.setattr(on_dask, "silence", lambda address: "")
-    monkeypatch.setattr(on_dask, "of_distributed", lambda name: Client)
+    monkeypatch.setattr(on_dask, "client_of", lambda address: Client())
+    monkeypatch.setattr(Questions, "scheduler", lambda ask, function: function())
+    monkeypatch.setattr(Questions, "threads", lambda ask: {})
+    monkeypatch.setattr(Questions, "workers", lambda ask, function, of: {})
     with pytest.raises(NessieError, match="the cluster at tcp://here:1 has no workers"):
         connected("tcp://here:1")
     assert len(closed) == 1
@@ -60,28 +53,34 @@ def test_a_client_of_a_cluster_that_is_refused_is_closed(monkeypatch: pytest.Mon
 
 def refused(there: dict[str, Any], files: dict[str, str] | None = None, scheduler: bool = False) -> str:
     """What is said of a worker that has this, or of a scheduler, where all else is fit."""
-    class Client:
-        def run_on_scheduler(self, function: Callable[[], Any]) -> Any:
-            return self.of(function) if scheduler else function()
+    class Cluster(Questions):
+        def __init__(self) -> None:
+            """It has two workers."""
 
-        def run(self, function: Callable[[], Any], workers: Any = None, on_error: str = "") -> dict[str, Any]:
-            return {"w0": function(), "w1": function() if scheduler else self.of(function)}
+        def scheduler(self, function: Callable[..., Any], *arguments: Any) -> Any:
+            return self.answer(function) if scheduler else function()
 
-        def of(self, function: Callable[[], Any]) -> Any:
+        def workers(self, function: Callable[..., Any], *arguments: Any, of: Collection[str]) -> dict[str, Any]:
+            return {worker: self.answer(function) if worker == "w1" and not scheduler else function() for worker in of}
+
+        def answer(self, function: Callable[[], Any]) -> Any:
             return there if function is described_here else files
 
     with pytest.raises(NessieError) as error:
-        fit(Client())
+        fit(Cluster(), ["w0", "w1"])
     return str(error.value)
 
 
 def test_a_scheduler_has_nessie() -> None:
-    class Client:
-        def run_on_scheduler(self, *_: Any) -> dict[str, Any]:
+    class Cluster(Questions):
+        def __init__(self) -> None:
+            """Its scheduler has no Nessie."""
+
+        def scheduler(self, function: Callable[..., Any], *arguments: Any) -> Any:
             raise ModuleNotFoundError("No module named 'nessie'")
 
     with pytest.raises(NessieError, match="the scheduler of the cluster has no Nessie, or another one: No module"):
-        fit(Client())
+        fit(Cluster(), [])
 
 
 def test_a_server_of_something_else_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +173,7 @@ def test_a_scheduler_that_has_gone_is_told(threads: Any) -> None:
     engine = connected(threads.scheduler_address)
     try:
         threads.close()
-        with pytest.raises(NessieError, match=f"the scheduler of the cluster at {engine.address} has gone\nhint: "):
+        with pytest.raises(NessieError, match=f"the scheduler of the cluster at {engine.ask.address} has gone\nhint: "):
             engine.workers()
     finally:
         engine.close()
