@@ -48,10 +48,11 @@ class Rows:
 
 
 def refuse_used(folder: str) -> None:
-    """NessieError if something is there already, or the folder that it is to be in is not."""
+    """NessieError if something is there already, or the folder that it is to be in is not. Nobody reads hidden files,
+    such as those of a process that was killed."""
     if not (parent := Path(folder).parent).is_dir():
         raise NessieError(f"{folder}: cannot be written: there is no folder {parent}")
-    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+    if os.path.exists(folder) and not (os.path.isdir(folder) and all([name[0] == "." for name in os.listdir(folder)])):
         raise NessieError(f"{folder} is there already: results go to a new folder")
 
 

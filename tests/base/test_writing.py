@@ -3,6 +3,7 @@ there."""
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from paths import ROOT
 
 import nessie
 from nessie.base.source import NessieError
-from nessie.base.system import writing
+from nessie.base.system import unfinished, writing
 from nessie.base.system.writing import replacing, write
 from nessie.tool.cli import main
 
@@ -35,6 +36,7 @@ MODES = set("wax+")
 # Calls that write and may: each file with what it writes, and why not by nessie.base.system.writing.
 OTHERS = {
     "nessie/base/system/writing.py": "it is the one",
+    "nessie/base/system/unfinished.py": "an empty file, which others fill",
     "nessie/running/text_streams.py": "files that NESL programs open write on and on",
     "nessie/session/streams.py": "standard output and error, where they are missing",
     "nessie/tool/cli.py": "standard output, where its reader has gone",
@@ -268,6 +270,68 @@ with replacing(sys.argv[1]):
 """
     subprocess.run([sys.executable, "-c", text, str(tmp_path / "x")], cwd=ROOT, check=False)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+HALF = """
+import os, signal, sys
+from nessie.base.system.writing import replacing
+with replacing(sys.argv[1]) as new:
+    open(new, "w").write("half")
+    print(new, flush=True)
+    sys.stdin.read() or os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def writer(path: Path) -> tuple[subprocess.Popen[str], Path]:
+    """A process that writes there, and its hidden file."""
+    process = subprocess.Popen([sys.executable, "-c", HALF, str(path)], cwd=ROOT, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_what_killed_processes_have_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    """Of the same name alone; and nothing that somebody writes by now."""
+    (tmp_path / ".x.part").write_text("another's")
+    (process, left), (other, others) = writer(tmp_path / "x"), writer(tmp_path / "x.npy")
+    for killed in (process, other):
+        killed.communicate("")
+    assert left.read_text() == others.read_text() == "half"
+    alive, held = writer(tmp_path / "x")
+    assert not left.exists() and held.exists()
+    grow(tmp_path / "x", b"new")
+    assert (tmp_path / "x").read_text() == "new" and held.exists()
+    alive.communicate("end")
+    assert {path.name for path in tmp_path.iterdir()} == {"x", others.name, ".x.part"}
+    assert (tmp_path / "x").read_text() == "half"
+
+
+def test_a_file_that_was_taken_for_left_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process looks at it before it is held."""
+    lock, made = unfinished.flock, list[str]()
+
+    def late(handle: int, how: int) -> None:
+        if not made:
+            made.append(os.readlink(f"/proc/self/fd/{handle}"))
+            os.unlink(made[0])
+        lock(handle, how)
+
+    monkeypatch.setattr(unfinished, "flock", late)
+    with replacing(str(tmp_path / "x")) as new:
+        assert made and new not in made
+        Path(new).write_text("new")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_without_locks_what_is_left_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    process, left = writer(tmp_path / ("long" * 60))
+    process.communicate("")
+    monkeypatch.setattr(unfinished, "flock", none)
+    grow(tmp_path / ("long" * 60), b"new")
+    assert left.exists()
 
 
 # As another user ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
     memory          memory that is counted before it is taken, which enforces --memory for input
     free_memory     the amount of available memory
     writing         writes files: the old content stays until the new one is complete
+    unfinished      hidden files in which new content grows, and those that a killed process has left
     ending          what is to be done when the process ends, by a signal, too
     mapped_files    arrays in files that memory maps
     own_files       Nessie's own files: are two installations of the same code?

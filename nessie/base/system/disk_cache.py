@@ -18,7 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from nessie.base.system.writing import UNFINISHED, replace_file
+from nessie.base.system.unfinished import ENDING
+from nessie.base.system.writing import replace_file
 
 MAGIC = b"nessie object 2\n"
 KEPT = ".o"                             # the ending of the cache's files; other files are left alone
@@ -136,7 +137,7 @@ class Entry(NamedTuple):
 def entries(folder: Path) -> Iterator[Entry]:
     """Yield the cache's files in the folder, in no order; files of others are left out."""
     for found in os.scandir(folder):
-        if found.name.endswith((KEPT, UNFINISHED)):
+        if found.name.endswith((KEPT, ENDING)):
             with suppress(OSError):
                 status = found.stat(follow_symlinks=False)
                 yield Entry(status.st_mtime_ns, status.st_size, found.path)

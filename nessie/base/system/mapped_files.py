@@ -11,7 +11,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.system.ending import at_end, do_now
-from nessie.base.system.writing import removed
+from nessie.base.system.unfinished import removed
 
 MAPS = "/proc/self/maps"
 

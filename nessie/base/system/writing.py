@@ -7,7 +7,8 @@
 The content goes into a file beside the old one, which is then moved into its place. Until then a full disk, Ctrl-C or
 a signal leaves the old file as it was. Where the system supports it (Linux), the new file has no name before it is
 complete, so nothing is left behind, however the process ends. Content that comes bit by bit is in a hidden file until
-then, which is left behind only by a process that is killed (SIGKILL).
+then, which is left behind only by a process that is killed (SIGKILL), and goes when the same file is written again
+(nessie.base.system.unfinished).
 
     a link                      is followed: its file is replaced, and the link stays
     mode, owner and group       of a file that is replaced are kept
@@ -23,12 +24,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 
 from nessie.base.source import NessieError
-from nessie.base.system.ending import at_end, do_now
+from nessie.base.system.unfinished import BINARY, ENDING, removed, unfinished_file
 
 PIECE = 1 << 20                         # bytes written at a time, so that Ctrl-C takes effect
 DESCRIPTOR = re.compile(r"/dev/(?:(stdin|stdout|stderr)|fd/(\d+))\Z|/proc/(?:self|thread-self)/fd/(\d+)\Z")
@@ -36,8 +36,6 @@ STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 UNMOVABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)       # errors of the folder or its mount
 NAMELESS = getattr(os, "O_TMPFILE", 0)
 NO_NAMELESS = (errno.EISDIR, errno.EOPNOTSUPP, errno.ENOENT, errno.EINVAL)      # file systems without such files
-UNFINISHED = ".part"                    # the ending of a file's name before it is moved
-BINARY = getattr(os, "O_BINARY", 0)
 
 
 def write(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -126,7 +124,7 @@ def replace_file(path: str, content: bytes, mode: int = 0o600, like: os.stat_res
     """Put a file with this content in this place: a fresh one of this mode, or with mode, owner and group of `like`.
     `durable`: even after a loss of power either the old or the new file is there. OSError if it cannot be written; then
     nothing has changed."""
-    beside = unfinished(path)
+    beside = free_name(path)
     try:
         handle = new_file(beside, mode)
         try:
@@ -150,16 +148,12 @@ def replacing(path: str) -> Iterator[str]:
     place of a plain file, or of none; after an error it goes, and nothing has changed. OSError if it cannot be made or
     moved."""
     target = os.path.realpath(path)
-    old, beside = status_of(target), unfinished(target)
+    old = status_of(target)
     if old is not None:
         os.close(os.open(target, os.O_WRONLY | BINARY))
-    os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600 if old else 0o666))
-    due = at_end(partial(removed, beside))
-    try:
+    with unfinished_file(target, 0o600 if old else 0o666) as beside:
         yield beside
         move(beside, target)
-    finally:
-        do_now(due)
 
 
 def move(beside: str, target: str) -> None:
@@ -180,15 +174,9 @@ def move(beside: str, target: str) -> None:
         overwrite(target, mmap(file.fileno(), 0, access=ACCESS_READ) if os.path.getsize(beside) else b"")
 
 
-def removed(path: str) -> None:
-    """The file is gone, or it was moved."""
-    with suppress(OSError):
-        os.unlink(path)
-
-
-def unfinished(path: str) -> str:
+def free_name(path: str) -> str:
     """A path in the same folder, which nobody has."""
-    return os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}{UNFINISHED}")
+    return os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}{ENDING}")
 
 
 def new_file(path: str, mode: int) -> int:

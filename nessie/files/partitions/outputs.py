@@ -19,6 +19,7 @@ import numpy as np
 
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.writing import replace_file
 from nessie.base.types import ContentOf, Seq, Type, expand
 from nessie.base.values import Flat
 from nessie.files.files import (
@@ -33,7 +34,7 @@ from nessie.files.formats.numpy_format import array_of_rows
 from nessie.files.formats.written_table import columns_of, encode_table
 from nessie.files.names import PACKED, SEPARATORS, ending_of
 from nessie.files.partitions.readers import some_rows
-from nessie.files.written_by_workers import make_folder, new_file, refuse_used
+from nessie.files.written_by_workers import make_folder, new_file, refuse_used, refusing
 
 Add = Callable[[Any, Type], None]       # what adds a part: a flat value, of this type
 TABLE = ".parquet"
@@ -84,8 +85,8 @@ class Out:
     def write_part(self, number: int, value: Any, type_: Type, content: ContentOf) -> str:
         """The path of a table that has the part. It is there as a whole, or not at all."""
         path = self.part(number)
-        with new_file(path) as new, open(new, "wb") as file:
-            file.write(encoded(path, value, type_, content, self.style))
+        with refusing(path):
+            replace_file(path, encoded(path, value, type_, content, self.style), 0o666, durable=True)
         return path
 
     @contextmanager
