@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,7 +18,7 @@ from nessie.base.system.deep import run_deep
 from nessie.base.system.forking import STEADY
 from nessie.base.types import Type
 from nessie.files.partitions.outputs import Out
-from nessie.files.partitions.readers import Reader
+from nessie.files.partitions.readers import Readers
 from nessie.files.parts import File
 from nessie.running.target_names import DASK, LOCAL_WORKERS
 from nessie.syntax import nodes as syntax
@@ -54,26 +54,19 @@ class Failure:
 
 def read_parts(program: Program, partitions: Iterator[Parts]) -> Generator[Read, None, None]:
     """The parts, each of which is read while the one before is at work."""
-    readers: list[Reader] = []
-
     def step() -> Read | None:
         parts = next(partitions, None)
-        if parts is None:
-            return None
-        readers.extend([Reader() for _ in parts[len(readers):]])
-        return parts, [reader.read(part, room_of(program)) for reader, part in zip(readers, parts, strict=True)]
+        return None if parts is None else (parts, readers.read(parts, lambda: room_of(program)))
 
-    with ThreadPoolExecutor(1, "nessie-reads") as pool:
+    with closing(Readers()) as readers, ThreadPoolExecutor(1, "nessie-reads") as pool:
+        ahead = pool.submit(step)
         try:
-            ahead = pool.submit(step)
             while (found := ahead.result()) is not None:
                 ahead = pool.submit(step)
                 yield found
                 del found               # its memory is due to the next but one
         finally:
-            pool.shutdown(cancel_futures=True)
-            for reader in readers:
-                reader.close()
+            ahead.cancel()
 
 
 def here(call: PartCall, parts: Iterable[Read], out: Out | None) -> Generator[Result, None, None]:
@@ -166,13 +159,8 @@ def on_worker(parts: Parts, number: int, given: list[Any]) -> Result | Failure:
 def computed(work: Work, parts: Parts, number: int) -> Result:
     program = program_of(work.made)
     call = PartCall(program, work.function, work.asked, work.settled)
-    readers = [Reader() for _ in parts]
-    try:
-        files = [reader.read(part, room_of(program)) for reader, part in zip(readers, parts, strict=True)]
-        result, type_ = call.result(parts, files)
+    with closing(Readers()) as readers:
+        result, type_ = call.result(parts, readers.read(parts, lambda: room_of(program)))
         if work.out is not None:
             result = work.out.write_part(number, result, type_, program._session.content)
         return result, type_
-    finally:
-        for reader in readers:
-            reader.close()

@@ -1,7 +1,7 @@
 """Reads a part of a file as a file: by the reader of the whole one's format."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -96,6 +96,22 @@ class Reader:
         if self.opened is not None:
             self.opened.closing.close()
             self.opened = None
+
+
+class Readers:
+    """Reads parts of several files, whose rows belong together: each file by a reader of its own."""
+
+    def __init__(self) -> None:
+        self.every: list[Reader] = []
+
+    def read(self, parts: Sequence[Partition], room: Callable[[], MemoryBudget]) -> list[File]:
+        """A part of each. `room`: for one of them."""
+        self.every.extend([Reader() for _ in parts[len(self.every):]])
+        return [reader.read(part, room()) for reader, part in zip(self.every, parts, strict=True)]
+
+    def close(self) -> None:
+        for reader in self.every:
+            reader.close()
 
 
 def rows_of_array(part: Rows, room: MemoryBudget) -> File:

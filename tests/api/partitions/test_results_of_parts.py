@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from nessie.api.partitions.results import Results
 from nessie.base.source import NessieError
 from nessie.base.system import ending
 from nessie.base.system.ending import aside, at_end, do_now
+from nessie.files.partitions.readers import Reader
 
 TEXT = """
 function twice(xs) = {2.0 * x : x in xs};
@@ -167,3 +169,27 @@ def test_no_thread_reads_on_behind_an_error_or_a_close(tmp_path: Path, monkeypat
     assert reading()
     found.close()
     assert not reading()
+
+
+def test_files_are_closed_behind_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where it comes while the thread that reads is waited for."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path, program = tmp_path / "xs.parquet", nessie.compile(TEXT)
+    parquet.write_table(pa.table({"x": np.arange(100.0)}), path, row_group_size=10)
+    shutdown, open_, opened = ThreadPoolExecutor.shutdown, Reader.open, list[Any]()
+
+    def interrupted(pool: ThreadPoolExecutor, *arguments: Any, **more: Any) -> None:
+        shutdown(pool, *arguments, **more)
+        raise KeyboardInterrupt
+
+    def noted(reader: Reader, path: str) -> Any:
+        opened.append(open_(reader, path))
+        return opened[-1]
+
+    monkeypatch.setattr(Reader, "open", noted)
+    found = program.twice.map_partitions(path)
+    next(found)
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        found.close()
+    assert opened and all([one.file.closed for one in opened])
