@@ -8,6 +8,8 @@
     close     the end
 
 `InProcess` does each task at once, in this process: what a cluster does can be tested without one.
+
+What a task raises, `gather` raises here. Where a task kills its workers, or has none, who gathers tells what it does.
 """
 from __future__ import annotations
 
@@ -16,41 +18,45 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError
+from nessie.base.source import NessieError, Span
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there
 from nessie.cudagen.cluster.processes.fitness import alike
 from nessie.cudagen.cluster.tasks import runs
 
 Sight = frozenset[str] | None               # names of workers; None: all
-Wait = Callable[[int, int, str], bool]      # told how many of so many tasks are done, and what lacks; is it to end?
+Wait = Callable[[int, int, str], None]      # told how many of so many tasks are done, and what lacks; may raise
 
 
-def quiet(done: int, of: int, lacks: str) -> bool:
+def quiet(done: int, of: int, lacks: str) -> None:
     """Nobody looks, and nobody interrupts."""
-    return False
 
 
-class Died(NessieError):
-    """The task of this name has killed its workers, again and again."""
-
-    def __init__(self, task: str) -> None:
-        super().__init__(f"the task {task} has killed one worker after another",
-                         hint="do workers have memory enough for it?")
-        self.task = task
-
-
-class Deserted(NessieError):
-    """There is no worker for the task of this name, and for `more`."""
-
-    def __init__(self, task: str, more: int, why: str, hint: str) -> None:
-        others = f" and {more} more tasks" if more else ""
-        super().__init__(f"{why}; the task {task}{others} cannot be done", hint=hint)
-        self.task, self.more, self.why = task, more, why
+@dataclass(frozen=True)
+class Doing:
+    """What a task does, in words. `places`: where the program says so; `less`: how it would need less memory."""
+    words: str
+    places: Sequence[tuple[Span, str]] = ()
+    less: str = ""
 
 
-class Interrupted(Exception):
-    """Somebody said that what is waited for is to end."""
+Does = Callable[[str], Doing]               # by a task's name
+
+
+def by_name(task: str) -> Doing:
+    return Doing(f"the task {task}")
+
+
+def died(doing: Doing) -> NessieError:
+    """It has killed its workers, again and again."""
+    return NessieError(f"{doing.words} has killed one worker after another", *doing.places,
+                       hint=f"do workers have memory enough for it? {doing.less}".rstrip())
+
+
+def deserted(doing: Doing, more: int, why: str, hint: str) -> NessieError:
+    """There is no worker for it, nor for `more` tasks."""
+    others = f", nor {more} more" if more else ""
+    return NessieError(f"{why}: {doing.words} is not done{others}", *doing.places, hint=hint)
 
 
 class Engine(Protocol):
@@ -74,9 +80,9 @@ class Engine(Protocol):
         is dropped, what the task gave goes. `run`: a name that no other run of a program has, in any process. `on`: the
         workers that may do it."""
 
-    def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
-        """What the tasks give, when they are done. Died, Deserted or Interrupted, if they never are; what else their
-        runs have to do is given up then."""
+    def gather(self, waiting: Sequence[Any], wait: Wait = quiet, does: Does = by_name) -> list[Any]:
+        """What the tasks give, when they are done. NessieError, in the words of `does`, if nobody can do them; where
+        that, a task or `wait` raises something, what else their runs have to do is given up."""
 
     def cancel(self, waiting: Sequence[Any]) -> None:
         """Nobody waits for these tasks any more; what is done for their runs ends soon."""
@@ -93,8 +99,9 @@ class Engine(Protocol):
 
 @dataclass(eq=False)
 class Done:
-    """A task that is done."""
-    value: Any
+    """A task that is done, or has raised an error."""
+    value: Any = None
+    error: Exception | None = None
 
 
 @dataclass(eq=False)
@@ -113,12 +120,18 @@ class InProcess:
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any, given: Sequence[Any] = (),
                run: str = "", on: Sight = None) -> Done:
         self.names.append(name)
+        if failed := next((task for task in given if isinstance(task, Done) and task.error), None):
+            return failed
         values = [task.value if isinstance(task, Done) else task for task in given]
-        return Done(runs.of_run(alike(), run, function, *arguments, values))
+        try:
+            return Done(runs.of_run(alike(), run, function, *arguments, values))
+        except Exception as error:
+            return Done(error=error)
 
-    def gather(self, waiting: Sequence[Done], wait: Wait = quiet) -> list[Any]:
-        if wait(len(waiting), len(waiting), ""):
-            raise Interrupted
+    def gather(self, waiting: Sequence[Done], wait: Wait = quiet, does: Does = by_name) -> list[Any]:
+        wait(len(waiting), len(waiting), "")
+        if error := next((task.error for task in waiting if task.error), None):
+            raise error
         return [task.value for task in waiting]
 
     def cancel(self, waiting: Sequence[Done]) -> None:

@@ -28,7 +28,7 @@ from nessie.base.system.extras import install
 from nessie.base.system.forking import STEADY, across_forks, anew_in_children
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there, look
-from nessie.cudagen.cluster.engine import Died, Interrupted, Sight, Wait, quiet
+from nessie.cudagen.cluster.engine import Does, Sight, Wait, by_name, died, quiet
 from nessie.cudagen.cluster.processes.fitness import alike, fit
 from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
 from nessie.cudagen.cluster.processes.questions import Questions
@@ -72,16 +72,15 @@ class OnDask:
         self.run_of[task] = run
         return task
 
-    def gather(self, waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
+    def gather(self, waiting: Sequence[Any], wait: Wait = quiet, does: Does = by_name) -> list[Any]:
         from distributed.scheduler import KilledWorker
         self.refuse_child()
-        waiting, watch = list(waiting), Watch(self)
+        waiting, watch = list(waiting), Watch(self, does)
         values = asyncio.run_coroutine_threadsafe(self.client.gather(waiting, asynchronous=True),
                                                   self.client.loop.asyncio_loop)
         try:
             while not futures.wait([values], LOOK).done:
-                if wait(*watch.look(waiting)):
-                    raise Interrupted
+                wait(*watch.look(waiting))
         except BaseException:
             self.cancel(waiting)                # which ends `values`, too
             raise
@@ -91,7 +90,7 @@ class OnDask:
             raise self.ask.gone() from None
         except KilledWorker as error:
             self.cancel(waiting)
-            raise Died(str(error.task)) from None
+            raise died(does(str(error.task))) from None
         except Exception:
             self.cancel(waiting)
             self.threads()                      # it may have failed because who has joined is not fit

@@ -18,11 +18,11 @@ from uuid import uuid4
 import numpy as np
 
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError, Span
+from nessie.base.source import Span
 from nessie.base.system.deadline import deadline
 from nessie.base.system.mapped_files import mapped
 from nessie.base.values import BASES, DTYPES
-from nessie.cudagen.cluster.engine import Deserted, Died, Engine, Interrupted
+from nessie.cudagen.cluster.engine import Doing, Engine
 from nessie.cudagen.cluster.files.arrays import room_for
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.kernels import ClusterProgram
@@ -115,29 +115,23 @@ class Workers:
         self.told.waits += 1
         began = deadline()
 
-        def wait(done: int, of: int, lacks: str) -> bool:
+        def wait(done: int, of: int, lacks: str) -> None:
             told = [f"{phase_of(function)} {done}/{of} slabs"] if function else []
             self.progress = ", ".join([*told, *([lacks] if lacks else [])])
-            return bool(self.cpu.interrupted or began.passed())
+            if began.passed():
+                raise began.error(*self.places(kernel))
+            if self.cpu.interrupted:
+                raise KeyboardInterrupt
 
         try:
-            found = self.engine.gather(waiting, wait)
-        except Interrupted:
-            if began.passed():
-                raise began.error(*self.places(kernel)) from None
-            raise KeyboardInterrupt from None
-        except Died as death:
-            raise NessieError(f"{slab_of(death.task)} has killed one worker after another",
-                              *self.places(death.task.split("-")[0]),
-                              hint=f"{death.hint} more workers have smaller slabs") from None
-        except Deserted as lack:
-            others = f", and {lack.more} others" if lack.more else ""
-            raise NessieError(f"{lack.why}: {slab_of(lack.task)} is not done{others}",
-                              *self.places(lack.task.split("-")[0]), hint=lack.hint) from None
+            found = self.engine.gather(waiting, wait, self.doing)
         finally:
             self.progress = ""
         self.told.came += sum(map(size_of, found))
         return found
+
+    def doing(self, task: str) -> Doing:
+        return Doing(slab_of(task), self.places(task.split("-")[0]), "more workers have smaller slabs")
 
     def places(self, kernel: str) -> list[tuple[Span, str]]:
         """Where the user wrote what the kernel does, or the one that a task of this name is of."""

@@ -64,22 +64,20 @@ def make_folder(folder: str) -> None:
         raise NessieError(f"{folder}: cannot be written: {error.strerror or error}") from None
 
 
-def do(hands: Hands, file: Seen | None, function: Callable[..., str], parts: Sequence[tuple[tuple[Any, ...], Any]],
+def do(hands: Hands, file: Seen | None, function: Callable[..., None], parts: Sequence[tuple[tuple[Any, ...], Any]],
        names: Sequence[str]) -> None:
-    """The function on these arguments and parts, by the workers that see the file, or here if nobody does. NessieError,
-    with what the first of them that fails says. `names`: what messages say that is done with each part."""
+    """The function on these arguments and parts, by the workers that see the file, or here if nobody does. `names`:
+    what messages say that is done with each part."""
     on = hands.sees(file) if file is not None else frozenset()
-    said: Iterator[str]
     if on == frozenset():
-        said = (function(*arguments, sent(part, partial(fetched, hands)), None, []) for arguments, part in parts)
+        for arguments, part in parts:
+            function(*arguments, sent(part, partial(fetched, hands)), None, [])
     else:
-        said = iter(hands.gather([by_worker(hands, f"write-{number}", function, arguments, part, file, on)
-                                  for number, (arguments, part) in enumerate(parts)], names))
-    if message := next(filter(None, said), ""):
-        raise NessieError(message)
+        hands.gather([by_worker(hands, f"write-{number}", function, arguments, part, file, on)
+                      for number, (arguments, part) in enumerate(parts)], names)
 
 
-def by_worker(hands: Hands, name: str, function: Callable[..., str], arguments: tuple[Any, ...], part: Any,
+def by_worker(hands: Hands, name: str, function: Callable[..., None], arguments: tuple[Any, ...], part: Any,
               file: Seen | None, on: frozenset[str] | None) -> Any:
     given: list[Any] = []
     there = sent(part, partial(placed, hands, given))
@@ -162,17 +160,14 @@ def received(column: Any, given: list[Any]) -> Column:
 
 
 def write_table(encode: Callable[[str, Flat], bytes], path: str, length: int, column: Any, token: Seen | None,
-                given: list[Any]) -> str:
-    """What is wrong, if something is. The file is there as a whole, or not at all."""
+                given: list[Any]) -> None:
+    """The file is there as a whole, or not at all. NessieError if it cannot be written."""
     if token is not None and not is_there(token):
-        return f"{path}: a worker does not see the folder; all that have joined since the program began must"
-    try:
-        data = encode(path, Flat(length, received(column, given)))
-        with refusing(path):
-            replace_file(path, data, 0o666)
-    except NessieError as error:
-        return error.message
-    return ""
+        raise NessieError(f"{path}: a worker does not see the folder; all that have joined since the program began "
+                          "must")
+    data = encode(path, Flat(length, received(column, given)))
+    with refusing(path):
+        replace_file(path, data, 0o666)
 
 
 @contextmanager
@@ -217,15 +212,11 @@ def write_array(hands: Hands, path: str, value: Flat) -> bool:
     return True
 
 
-def write_range(path: str, begin: int, values: Any, token: Seen | None, given: list[Any]) -> str:
-    """What is wrong, if something is."""
-    try:
-        with open(path, "r+b") as file:
-            file.seek(begin)
-            file.write(np.ascontiguousarray(received(values, given)).data)
-    except OSError as error:
-        return f"{path}: cannot be written: {error.strerror or error}"
-    return ""
+def write_range(path: str, begin: int, values: Any, token: Seen | None, given: list[Any]) -> None:
+    """NessieError if they cannot be written."""
+    with refusing(path), open(path, "r+b") as file:
+        file.seek(begin)
+        file.write(np.ascontiguousarray(received(values, given)).data)
 
 
 def brought(hands: Hands, value: Any) -> Any:

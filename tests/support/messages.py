@@ -125,7 +125,7 @@ COUNTING = "what `nessie profile` says where the interpreter cannot count; no er
 WORKERS = "is told where there are workers (tests/cudagen/cluster)"
 NO_EXAMPLES = {
     **dict.fromkeys((*[f"nessie/api/partitions/{name}.py"
-                       for name in ("arguments", "calling", "doing", "map_partitions")],
+                       for name in ("arguments", "calling", "map_partitions")],
                      "the program is closed, and has no workers any more",
                      "nessie/files/partitions/readers.py", "nessie/api/partitions/results.py",
                      "map_partitions takes files, and here are none",
@@ -136,7 +136,7 @@ NO_EXAMPLES = {
     "at most \0 workers are started on this machine, and \0 are asked for": WORKERS,
     "nessie/base/system/seen_files.py": "is told where there are workers (tests/files/test_tables_by_workers.py)",
     "nessie/files/written_by_workers.py": "is told where there are workers (tests/files/test_results_by_workers.py)",
-    "cudagen/cluster/workers.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
+    "cudagen/cluster/engine.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,
     "cudagen/cluster/processes/own_workers.py": WORKERS, "cudagen/cluster/processes/fitness.py": WORKERS,
     "cudagen/cluster/processes/questions.py": WORKERS,
     "cudagen/cluster/tasks/chunks.py": WORKERS, "cudagen/cluster/tasks/elements.py": WORKERS,

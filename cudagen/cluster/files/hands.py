@@ -16,7 +16,7 @@ from nessie.base.records import dataclass
 from nessie.base.source import NessieError
 from nessie.base.system.seen_files import Seen
 from nessie.base.values import BASES, OnDevice
-from nessie.cudagen.cluster.engine import Died, Engine, Sight
+from nessie.cudagen.cluster.engine import Doing, Engine, Sight, by_name
 from nessie.cudagen.cluster.files.arrays import mapped_in, put_in
 from nessie.cudagen.cluster.moving import fetching
 from nessie.cudagen.cluster.slabs import InFile, Slab, Spread, Uploaded
@@ -50,13 +50,11 @@ class Hands:
         return task
 
     def gather(self, waiting: Sequence[Any], names: Sequence[str] = ()) -> list[Any]:
-        try:
-            return self.engine.gather(waiting)
-        except Died as death:
-            for task, name in zip(waiting, names, strict=False):
-                if task.key == death.task:
-                    raise NessieError(f"{name} has killed one worker after another", hint=death.hint) from None
-            raise
+        """What the tasks give. `names`: what they do, for messages."""
+        def does(task: str) -> Doing:
+            return next((Doing(name) for one, name in zip(waiting, names, strict=False) if one.key == task),
+                        by_name(task))
+        return self.engine.gather(waiting, does=does)
 
     def workers(self) -> int:
         return self.engine.workers()

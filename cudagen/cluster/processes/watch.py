@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from nessie.base.records import dataclass
-from nessie.cudagen.cluster.engine import Deserted
+from nessie.cudagen.cluster.engine import Does, deserted
 from nessie.cudagen.cluster.processes.questions import Questions
 
 STILL = 1.0                     # seconds without a task that ends, until one asks what workers lack
@@ -33,10 +33,11 @@ LACKS = {"NOBODY": Lack("the cluster has no workers", 60.0),
 
 
 class Watch:
-    """What can be told of tasks that are waited for. Deserted, if nothing has moved for as long as a Lack may last."""
+    """What can be told of tasks that are waited for. NessieError if nothing has moved for as long as a Lack may
+    last: `does` tells what is not done."""
 
-    def __init__(self, engine: Connected) -> None:
-        self.engine, self.done = engine, 0
+    def __init__(self, engine: Connected, does: Does) -> None:
+        self.engine, self.does, self.done = engine, does, 0
         self.lack: Lack | None = None
         self.moved = self.asked = self.there = monotonic()
 
@@ -52,7 +53,7 @@ class Watch:
             if self.lack is None:
                 self.there = now
             elif (still := now - max(self.moved, self.there)) > self.lack.seconds:
-                raise Deserted(left[0], len(left) - 1, f"for {still:.0f} s now {self.lack.words}", self.hint)
+                raise deserted(self.does(left[0]), len(left) - 1, f"for {still:.0f} s now {self.lack.words}", self.hint)
         return done, len(waiting), f"{self.lack.words}; {self.hint}" if self.lack else ""
 
     def lacking(self, keys: Sequence[str]) -> Lack | None:

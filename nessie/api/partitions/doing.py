@@ -13,7 +13,7 @@ from nessie.api.partitions.arguments import Settled
 from nessie.api.partitions.calling import PartCall, Parts, room_of
 from nessie.api.partitions.elsewhere import program_of
 from nessie.base.records import dataclass
-from nessie.base.source import NessieError
+from nessie.base.source import Interrupted
 from nessie.base.system.deep import run_deep
 from nessie.base.system.forking import STEADY
 from nessie.base.types import Type
@@ -42,14 +42,6 @@ class Work:
     asked: syntax.TypeExp | None
     settled: Settled
     out: Out | None
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An error on the way to another process."""
-    message: str
-    places: tuple[Any, ...]
-    hint: str
 
 
 def read_parts(program: Program, partitions: Iterator[Parts]) -> Generator[Read, None, None]:
@@ -102,15 +94,8 @@ def on_cluster(work: Work, partitions: Iterator[Parts], workers: AbstractContext
 
 def waited_for(engine: Engine, parts: Parts, task: Any) -> Result:
     """What the task gives, which computes these parts. NessieError, which names them, if nobody could."""
-    from nessie.cudagen.cluster.engine import Deserted, Died
-    try:
-        (found,) = engine.gather([task])
-    except Died as death:
-        raise NessieError(f"{parts[0]} has killed one worker after another", hint=death.hint) from None
-    except Deserted as lack:
-        raise NessieError(f"{lack.why}: {parts[0]} is not computed", hint=lack.hint) from None
-    if isinstance(found, Failure):
-        raise NessieError(found.message, *found.places, hint=found.hint)
+    from nessie.cudagen.cluster.engine import Doing
+    (found,) = engine.gather([task], does=lambda name: Doing(str(parts[0])))
     result: Result = found
     return result
 
@@ -140,8 +125,8 @@ def given_to_all(work: Work, given: list[Any]) -> Work:
     return work
 
 
-def on_worker(parts: Parts, number: int, given: list[Any]) -> Result | Failure:
-    """What the function gives on the parts, or why it fails."""
+def on_worker(parts: Parts, number: int, given: list[Any]) -> Result:
+    """What the function gives on the parts."""
     from nessie.cudagen.cluster.tasks.runs import interrupted
     work: Work = given[0]
 
@@ -150,10 +135,8 @@ def on_worker(parts: Parts, number: int, given: list[Any]) -> Result | Failure:
             raise KeyboardInterrupt
     try:
         return run_deep(lambda: computed(work, parts, number), meanwhile=look)
-    except NessieError as error:
-        return Failure(error.message, tuple(error.places), error.hint)
-    except KeyboardInterrupt:
-        return Failure("interrupted", (), "")
+    except KeyboardInterrupt:           # which would end the worker
+        raise Interrupted("interrupted") from None
 
 
 def computed(work: Work, parts: Parts, number: int) -> Result:

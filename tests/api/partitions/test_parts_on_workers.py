@@ -5,7 +5,7 @@ import gc
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Timer
 from time import monotonic, sleep
@@ -17,7 +17,7 @@ import pytest
 import nessie
 from nessie.base.source import NessieError
 from nessie.cudagen.cluster import on_dask
-from nessie.cudagen.cluster.engine import Deserted, Died, InProcess, Wait, quiet
+from nessie.cudagen.cluster.engine import Does, Doing, InProcess, Wait, deserted, died, quiet
 from nessie.files.partitions import partitions
 
 pytest.importorskip("distributed")
@@ -126,13 +126,13 @@ def test_a_row_that_fails_is_told_by_workers(path: Path, workers: on_dask.OnDask
 
 
 @pytest.mark.parametrize("death, message", [
-    (Died("doubled-0-1f-2"), "rows 0 to 99 of {} has killed one worker after another\nhint: do workers have memory"),
-    (Deserted("doubled-0-1f-2", 0, "for 60 s now the cluster has no workers", "start some"),
-     "for 60 s now the cluster has no workers: rows 0 to 99 of {} is not computed\nhint: start some")])
-def test_a_part_that_nobody_could_compute_is_named(death: NessieError, message: str, path: Path, engine: Recorded,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    def gather(waiting: Sequence[Any], wait: Wait = quiet) -> list[Any]:
-        raise death
+    (died, "rows 0 to 99 of {} has killed one worker after another\nhint: do workers have memory enough for it?"),
+    (lambda doing: deserted(doing, 0, "for 60 s now the cluster has no workers", "start some"),
+     "for 60 s now the cluster has no workers: rows 0 to 99 of {} is not done\nhint: start some")])
+def test_a_part_that_nobody_could_compute_is_named(death: Callable[[Doing], NessieError], message: str, path: Path,
+                                                   engine: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gather(waiting: Sequence[Any], wait: Wait = quiet, *, does: Does) -> list[Any]:
+        raise death(does("doubled-0-1f-2"))
 
     monkeypatch.setattr(engine, "gather", gather)
     with pytest.raises(NessieError) as error:

@@ -85,7 +85,7 @@ def test_what_a_task_reads_is_of_one_file(function: Callable[..., Any], argument
     engine = InProcess()
     if function_changes:
         with pytest.raises(NessieError, match=r"xs\.npy is not what it was when it was opened: it has changed"):
-            engine.submit("task", changing, *arguments, given=[array])
+            engine.gather([engine.submit("task", changing, *arguments, given=[array])])
         return
     found = engine.submit("task", function, *arguments, given=[array]).value
     before = pickle.dumps(found)
@@ -102,8 +102,10 @@ def test_a_part_that_is_read_of_a_file_is_of_one_file(tmp_path: Path) -> None:
         np.save(tmp_path / "xs.npy", -XS)
         return found
 
+    engine = InProcess()
+    read = engine.submit("read", changing, array, 0, 10)
     with pytest.raises(NessieError, match=r"xs\.npy is not what it was"):
-        InProcess().submit("read", changing, array, 0, 10)
+        engine.gather([engine.submit("sum", sum, given=[read])])
 
 
 def test_a_disk_without_room_for_an_array_is_told() -> None:

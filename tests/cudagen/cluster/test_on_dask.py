@@ -20,7 +20,7 @@ from nessie.base.source import NessieError
 from nessie.base.types import FLOAT, Seq
 from nessie.base.values import Flat
 from nessie.cudagen.cluster import device
-from nessie.cudagen.cluster.engine import InProcess, Interrupted, Wait
+from nessie.cudagen.cluster.engine import InProcess, Wait
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes import watch
@@ -95,11 +95,10 @@ def test_a_result_that_is_lost_is_waited_for(engine: OnDask) -> None:
     looks = list[int]()
     lost._state.lose()
 
-    def look(done: int, of: int, lacks: str) -> bool:
+    def look(done: int, of: int, lacks: str) -> None:
         looks.append(done)
         if len(looks) == 2:
             engine.client.loop.asyncio_loop.call_soon_threadsafe(lost._state.finish)        # it is done again
-        return False
 
     assert engine.gather([lost, other], look) == [1, 2]
     assert looks[:2] == [1, 1]
@@ -239,8 +238,13 @@ def test_an_interrupt_ends_nothing_of_others(engine: OnDask, tmp_path: Any, capl
     other, mine_ended = OnDask(engine.client), tmp_path / "mine"
     mine = engine.submit("mine", stopped_within, 600.0, mine_ended, run="a")
     theirs = other.submit("theirs", stopped_within, 1.0, None, run="b")
-    with pytest.raises(Interrupted):
-        engine.gather([mine], lambda *_: mine_ended.exists())          # it has begun
+
+    def look(*_: Any) -> None:
+        if mine_ended.exists():             # it has begun
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.gather([mine], look)
     assert engine.gather([theirs, engine.submit("mine", stopped_within, 0.1, None, run="c")]) == [False, False]
     until = monotonic() + 120
     while not mine_ended.exists() or not mine_ended.read_text():
@@ -280,9 +284,8 @@ def looks() -> tuple[list[str], Wait]:
     """What waits, and what it is told that lacks."""
     lacks = list[str]()
 
-    def look(done: int, of: int, lack: str) -> bool:
+    def look(done: int, of: int, lack: str) -> None:
         lacks.append(lack)
-        return False
 
     return lacks, look
 
@@ -302,8 +305,8 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
         patience(monkeypatch, 0.5)
         threads.scale(0)
         wait_until("that all workers have gone", lambda: not engine.client.nthreads())
-        with pytest.raises(NessieError, match=r"for \d+ s now the cluster has no workers; the task "
-                           r"write-4-.* and 1 more tasks cannot be done\nhint: start some: dask worker tcp://127"):
+        with pytest.raises(NessieError, match=r"for \d+ s now the cluster has no workers: the task "
+                           r"write-4-.* is not done, nor 1 more\nhint: start some: dask worker tcp://127"):
             engine.gather([engine.submit("write-4", len), engine.submit("write-5", len)])
         made = Workers.__new__(Workers)
         made.engine, made.hands, made.told = engine, Hands(engine, "f"), ToldOfCluster()
@@ -320,7 +323,7 @@ def test_tasks_that_no_worker_may_do_are_told(engine: OnDask, monkeypatch: pytes
     patience(monkeypatch, 0.5)
     read = engine.submit("read-3", len, on=frozenset({"tcp://127.0.0.1:1"}))
     with pytest.raises(NessieError, match=r"for \d+ s now the cluster has no worker that sees a file it "
-                       r"reads; the task sum-4-.* cannot be done\nhint: start some: dask worker tcp://127"):
+                       r"reads: the task sum-4-.* is not done\nhint: start some: dask worker tcp://127"):
         engine.gather([engine.submit("sum-4", sum, given=[read])])
 
 

@@ -10,7 +10,7 @@ import pytest
 import nessie
 from nessie.activity import Activity
 from nessie.cudagen.cluster import device
-from nessie.cudagen.cluster.engine import InProcess, Wait, quiet
+from nessie.cudagen.cluster.engine import Does, InProcess, Wait, by_name, quiet
 from nessie.running.targets import Target
 
 N = 100_000                     # some chunks
@@ -29,12 +29,11 @@ function folds(is, xs) = {steps(i, x) : i in is; x in xs};
 class Watched(InProcess):
     """An engine that notes what is told while somebody waits."""
 
-    def gather(self, waiting: Any, wait: Wait = quiet) -> list[Any]:
-        def noted(*told: Any) -> bool:
-            ends = wait(*told)
+    def gather(self, waiting: Any, wait: Wait = quiet, does: Does = by_name) -> list[Any]:
+        def noted(*told: Any) -> None:
+            wait(*told)
             self.told.append(self.activity and str(self.activity))
-            return ends
-        return super().gather(waiting, noted)
+        return super().gather(waiting, noted, does)
 
     told: list[Any]
     activity: Any = None
