@@ -27,6 +27,41 @@ function bad(xs) = {xs[if x > 50.0 then 99 else 0] : x in xs};
 """
 
 
+FORKS = """
+import os, sys
+import numpy as np
+import nessie
+from nessie.base.source import NessieError
+from nessie.files.partitions import partitions
+partitions.BYTES = 800
+np.save(sys.argv[1], np.arange(400.0))
+program = nessie.compile("function twice(xs) = {2.0 * x : x in xs};")
+results = program.twice.map_partitions(sys.argv[1])
+print(next(results)[1], flush=True)
+child = os.fork()
+if not child:
+    try:
+        next(results)
+    except NessieError as error:
+        print(error, flush=True)
+    results.close()
+    print(sum(map(len, program.twice.map_partitions(sys.argv[1]))), flush=True)
+    del results
+    sys.exit(3)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+print(sum(map(len, results)))
+"""
+
+
+def test_a_child_gets_none_of_them(tmp_path: Path) -> None:
+    """Who reads parts ahead is a thread of its parent's; what it asks for itself it gets."""
+    found = subprocess.run([sys.executable, "-c", FORKS, str(tmp_path / "xs.npy")], capture_output=True, text=True,
+                           timeout=100, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (
+        0, "2.0\nerror: results are taken by the process that has asked for them, and this is a child of it\n"
+        "hint: let the child ask for results of its own\n400\n300\n", "")
+
+
 def numbers(ended: list[str], name: str) -> Generator[int, None, None]:
     try:
         yield from range(3)
