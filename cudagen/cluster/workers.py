@@ -116,7 +116,8 @@ class Workers:
         began = deadline()
 
         def wait(done: int, of: int, lacks: str) -> None:
-            told = [f"{phase_of(function)} {done}/{of} slabs"] if function else []
+            alone = (kernel, function) in self.told.on_one
+            told = [f"{phase_of(function)} {'on one worker' if alone else f'{done}/{of} slabs'}"] if function else []
             self.progress = ", ".join([*told, *([lacks] if lacks else [])])
             if began.passed():
                 raise began.error(*self.places(kernel))

@@ -230,7 +230,8 @@ def explain_cluster(asked: Asked) -> Explanation:
 
     def work() -> Explanation:
         call = held_by(asked)
-        found = explain_on_cluster(call.session, asked.program._options.workers, asked.function, call.names)
+        found = explain_on_cluster(call.session, asked.program._options.workers, asked.function, call.names,
+                                   [f"argument {number}" for number, _ in enumerate(call.names, 1)])
         return Explanation(found.text(), tuple(call.notes), found.data())
     return compiling(work)
 

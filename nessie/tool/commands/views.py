@@ -66,6 +66,7 @@ def explain_cluster(options: argparse.Namespace) -> int:
     define(session, parse(read_source(needed(options, "FILE"))))
     entry = options.entry.lower()
     arguments = session.target.in_time(lambda: arguments_of(session, entry, options.arguments, type_of(options)))
-    told = session.target.in_time(lambda: explain_on_cluster(session, options.workers, entry, arguments))
+    told = session.target.in_time(lambda: explain_on_cluster(session, options.workers, entry, arguments,
+                                                             options.arguments))
     write_result(options, told.text())
     return ended(session, 0)

@@ -11,6 +11,7 @@ import nessie
 from nessie.cudagen.cluster import device
 from nessie.cudagen.cluster.explaining import explained
 from nessie.cudagen.cluster.workers import ToldOfCluster
+from nessie.files.formats import arrow_format
 from nessie.tool.cli import main
 
 TEXT = """
@@ -78,6 +79,49 @@ def test_large_data_are_told_as_they_lie(path: str, capsys: pytest.CaptureFixtur
     monkeypatch.setattr(device, "HERE", 4)
     assert main(["explain", path, "-e", "smooth", "[1.0, 2.0, 3.0, 4.0, 5.0]", "--target", "dask"]) == 0
     assert "small" not in capsys.readouterr().out
+
+
+def test_where_arguments_come_from_is_told(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    """In files of which workers read what they need, or row groups; from the driver, if it reads the file, or they are
+    few."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(device, "HERE", 1000)
+    monkeypatch.setattr(arrow_format, "LARGE", 1)
+    size = 5000
+    xs, places = np.arange(0.0, size), np.arange(size)[::-1].copy()
+    np.save("xs.npy", xs)
+    np.save("is.npy", places)
+    np.save("few.npy", xs[:20])
+    parquet.write_table(pa.table({"is": places, "xs": xs}), "xs.parquet", row_group_size=1000)
+    Path("xs.json").write_text(str(xs.tolist()))
+
+    def lines(*arguments: str) -> list[str]:
+        assert main(["explain", path, "-e", "picked", *arguments, "--target", "dask", "--workers", "2"]) == 0
+        found = capsys.readouterr().out.splitlines()
+        return [" ".join(line.split()) for line in found if line.startswith("@")]
+
+    assert lines("@xs.npy", "@xs.parquet:is") == [
+        "@xs.npy read by tasks, each what it needs 40,000 bytes",
+        "@xs.parquet:is read by workers, by row groups 40,000 bytes"]
+    assert lines("@xs.json", "@is.npy")[0] == "@xs.json sent by the driver 40,000 bytes"
+    assert lines("@few.npy", "[3, 2]") == [], "all is on the driver"
+    np.save("is.npy", places % 20)
+    assert lines("@few.npy", "@is.npy")[0] == "@few.npy sent by the driver 160 bytes"
+    program = nessie.compile(TEXT, target="dask", workers=2)
+    data = program.picked.explain(np.load("xs.npy", mmap_mode="r"), places).data
+    assert data["arguments"] == [
+        {"argument": "argument 1", "comes": "read by tasks, each what it needs", "bytes": 40_000},
+        {"argument": "argument 2", "comes": "sent by the driver", "bytes": 40_000}]
+
+
+def test_a_kernel_that_one_worker_does_is_told(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Even if it reads no array."""
+    (tmp_path / "fact.nesl").write_text("function fact(n) = if n < 2 then 1 else n * fact(n - 1);\n"
+                                        "function two(xs) = fact(round(xs[1])) + fact(5);\n")
+    assert main(["explain", str(tmp_path / "fact.nesl"), "-e", "two", "[1.0, 3.0]", "--target", "dask"]) == 0
+    assert "\nK1    on one worker\n2 tasks; the driver waits 1 time, and gets " in capsys.readouterr().out
 
 
 def test_effects_are_not_had_again(path: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,6 +74,9 @@ def test_options_of_clusters_want_the_target(option: Any) -> None:
 def test_it_is_told_what_is_waited_for(engine: Watched) -> None:
     nessie.compile(TEXT, target="dask").halves(XS)
     assert any("result 4/4 slabs" in (told or "") for told in engine.told), engine.told
+    text = "function fact(n) = if n < 2 then 1 else n * fact(n - 1); function two(xs) = fact(round(xs[1])) + fact(5);"
+    assert nessie.compile(text, target="dask").two(np.array([1.0, 3.0])) == 126
+    assert any(" on one worker" in (told or "") for told in engine.told), engine.told
 
 
 def test_floats_of_32_bits(engine: Watched) -> None:
