@@ -27,7 +27,7 @@ from nessie.arguments.types import Parameters
 from nessie.arguments.with_lengths import Due
 from nessie.arguments.with_lengths import due as due_for
 from nessie.base.names import shown_name
-from nessie.base.source import NessieError, Source
+from nessie.base.source import NessieError, Source, Span
 from nessie.base.system.deep import run_deep
 from nessie.base.system.limits import PYTHON
 from nessie.base.system.memory import MemoryBudget
@@ -71,7 +71,7 @@ class Program:
         self._calls = Calls(self._session, self._options.threads, limits, self._options.where)
         self._datatypes = Datatypes(self._session)
         self._source = source or Source("program", "")
-        self._texts: list[tuple[str, str]] = []         # names and texts of what it is made of
+        self._sources: list[list[Source]] = []          # what it is made of: texts, each with the files that it loads
         self._parameters: dict[tuple[str, int, tuple[str, ...]], Parameters] = {}       # as far as calls have asked
         if source is not None:
             self._evaluate(source)
@@ -101,8 +101,13 @@ class Program:
 
     def _evaluate(self, source: Source) -> None:
         """Evaluate all forms of a text but expressions, whose values nobody would see."""
-        self._take(lambda: parse(source).forms)
-        self._texts.append((source.name, source.text))
+        sources = [source]
+
+        def noted(path: str, places: list[tuple[Span, str]]) -> Source:
+            sources.append(read_source(path, places))
+            return sources[-1]
+        self._take(lambda: parse(source, noted).forms)
+        self._sources.append(sources)
 
     def _plain_job(self) -> Job:
         """How a worker of a cluster compiles it."""

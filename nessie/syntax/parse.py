@@ -23,10 +23,10 @@ QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 SWITCHES = re.compile(r"(\s*,\s*(verbose|print)\s*:=\s*[tf])*\s*", re.IGNORECASE)      # they may follow a file's name
 
 
-def parse(source: Source) -> syntax.Program:
-    """Parse the whole program; the first bad form raises."""
+def parse(source: Source, read: Read | None = None) -> syntax.Program:
+    """Parse the whole program, whose files `read` reads; the first bad form raises."""
     found: list[syntax.TopLevel] = []
-    for form in forms(source):
+    for form in forms(source, read=read):
         if isinstance(form, NessieError):
             raise form
         found.append(form)

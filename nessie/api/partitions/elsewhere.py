@@ -4,7 +4,7 @@ evaluates its forms, once: what they print, read and draw is theirs.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from nessie.base.source import Source
 from nessie.base.system.deep import run_deep
 from nessie.session.session import QUIT, Session
 from nessie.syntax import nodes as syntax
-from nessie.syntax.parse import parse
+from nessie.syntax.parse import Read, parse
 from nessie.typing import nodes as typed
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ OBEYED = ("set", "exit")        # commands that change what comes after them, an
 
 def made_of(program: Program, values: Mapping[str, Any]) -> bytes:
     """What the program is made again of. `values`: of variables, by internal names."""
-    return pickle.dumps((program._texts, program._options.plain(), program._plain_job(), dict(values)))
+    return pickle.dumps((program._sources, program._options.plain(), program._plain_job(), dict(values)))
 
 
 @lru_cache(maxsize=4)
@@ -36,14 +36,20 @@ def program_of(made: bytes) -> Program:
 
     def work() -> None:
         with COMPILING:
-            for name, text in texts:
-                for form in parse(Source(name, text)).forms:
+            for source, *loaded in texts:
+                for form in parse(source, reading(loaded)).forms:
                     if not session.ended:
                         learn(session, form)
                 session.ended = False
     run_deep(work)
     session.values.update(values)
     return program
+
+
+def reading(loaded: Sequence[Source]) -> Read:
+    """Reads files as they were when the driver read them, which may have changed, or not be here: in the same order."""
+    left = iter(loaded)
+    return lambda path, places: next(left)
 
 
 def learn(session: Session, form: syntax.TopLevel) -> None:

@@ -103,6 +103,23 @@ def test_only_the_driver_evaluates_the_program(path: Path, engine: Recorded, mon
     assert capsys.readouterr().out == "hello\n"
 
 
+def test_workers_have_the_files_that_the_driver_has_loaded(path: Path, engine: Recorded, tmp_path: Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they were then: they have changed, or are not there."""
+    monkeypatch.chdir(tmp_path)
+    Path("three.nesl").write_text("function three(x) = 3.0 * x;")
+    Path("more.nesl").write_text('load "three"; function more(x) = three(x) + 1.0;')
+    Path("most.nesl").write_text("function most(x) = more(x) + 1.0;")
+    program = nessie.compile('load "more.nesl"; load "most.nesl"; function all(xs) = {most(x) : x in xs};')
+    program.define('load "three"; function thrice(xs) = {three(x) : x in xs};')
+    for name, text in (("three.nesl", "function three(x) = 0.0;"), ("more.nesl", "function more(x) = 0.0;")):
+        Path(name).write_text(text)
+    Path("most.nesl").unlink()
+    for name, more in (("all", 2.0), ("thrice", 0.0)):
+        found = np.concatenate(list(program[name].map_partitions(path, workers=2)))
+        assert found.tolist() == [3.0 * x + more for x in range(PARTS * ROWS)]
+
+
 def test_a_file_that_changes_between_its_parts_is_told(path: Path, engine: Recorded) -> None:
     """Here and by workers, rows of two files are never mixed."""
     program, engine.at_a_time = nessie.compile(TEXT), 1
