@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 PROGRAM = """
 function twice(v) = {2 * x : x in v};
@@ -103,8 +104,8 @@ assert free and os.waitpid(child, 0)[1] == 0
 
 def python(text: str, folder: Path, timeout: float) -> subprocess.CompletedProcess[str]:
     """A fresh process, in which nothing has been imported or compiled, runs this."""
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=timeout, check=False,
-                          env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder)})
+    return finished([sys.executable, "-c", text], seconds=timeout,
+                    env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder)})
 
 
 def test_calls_import_nothing_while_others_may_fork(tmp_path: Path) -> None:

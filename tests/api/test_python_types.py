@@ -1,12 +1,12 @@
 """What type checkers see of programs that import Nessie."""
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 USER = """
 import numpy as np
@@ -23,15 +23,14 @@ except nessie.NessieError as error:
 
 
 def test_a_users_program_has_types(tmp_path: Path) -> None:
-    if subprocess.run([sys.executable, "-m", "mypy", "--version"], check=False, capture_output=True).returncode:
+    if finished([sys.executable, "-m", "mypy", "--version"]).returncode:
         pytest.skip("mypy is not installed")
     (tmp_path / "user.py").write_text(USER)
     (tmp_path / "wrong.py").write_text("import nessie\nnessie.complie('')\nnessie.load(3)\n")
 
     def checked(name: str) -> str:
-        run = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports", "silent", name],
-                             cwd=tmp_path, capture_output=True, text=True, check=False,
-                             env={"MYPYPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
+        run = finished([sys.executable, "-m", "mypy", "--strict", "--follow-imports", "silent", name], cwd=tmp_path,
+                       env={"MYPYPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
         return run.stdout
     assert "Success" in checked("user.py"), checked("user.py")
     wrong = checked("wrong.py")

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
 import sys
 from dataclasses import replace
+
+from processes import finished
 
 from nessie.base.types import (
     BOOL,
@@ -93,5 +94,5 @@ def test_types_go_to_other_processes() -> None:
     written = pickle.dumps(Pair(Seq(INT), Data("table", (Var("a"),))))
     program = "import pickle, sys; from nessie.base.types import *; " \
               "print(pickle.load(sys.stdin.buffer) is Pair(Seq(INT), Data('table', (Var('a'),))))"
-    assert subprocess.run([sys.executable, "-c", program], input=written, capture_output=True).stdout == b"True\n"
+    assert finished([sys.executable, "-c", program], input=written, text=False).stdout == b"True\n"
     assert copy.deepcopy(Seq(INT)) is Seq(INT) and replace(Var("a"), cls="number") is Var("a", "number")

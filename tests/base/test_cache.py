@@ -6,13 +6,13 @@ import os
 import random
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 from nessie.base.system import disk_cache as cache
 
@@ -23,8 +23,8 @@ RIGHT = "it = 295 : int\n"
 
 def evaluated(folder: Path) -> str:
     """What a process prints that finds this cache folder; it ends soon."""
-    run = subprocess.run([sys.executable, "-m", "nessie", "eval", SUM], cwd=ROOT, text=True, capture_output=True,
-                         timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+    run = finished([sys.executable, "-m", "nessie", "eval", SUM], cwd=ROOT,
+                   env={**os.environ, "XDG_CACHE_HOME": str(folder)})
     assert (run.stderr, run.returncode) == ("", 0)
     return run.stdout
 

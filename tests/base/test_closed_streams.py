@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 PROGRAM = 'x = 3;\nprompt("who? ");\nfunction twice(a) = a * 2;\n% twice(2) => 4 %\n'
 LOST = "error: the output cannot be written: Bad file descriptor"
@@ -15,9 +16,8 @@ LOST = "error: the output cannot be written: Bad file descriptor"
 def nessie(folder: Path, closed: str, *words: str) -> tuple[int, str, str]:
     """Status, output and errors of the command line, run by a shell with these redirections."""
     (folder / "p.nesl").write_text(PROGRAM)
-    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "nessie", *words],
-                          cwd=folder, env={"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder)}, text=True,
-                          capture_output=True, stdin=subprocess.DEVNULL, timeout=120)
+    done = finished(["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "nessie", *words], cwd=folder,
+                    env={"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder)}, stdin=subprocess.DEVNULL)
     assert "internal error" not in done.stderr and "Traceback" not in done.stderr + done.stdout, done
     assert "Exception ignored" not in done.stderr, done
     return done.returncode, done.stdout, done.stderr

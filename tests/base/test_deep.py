@@ -4,7 +4,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from processes import finished
 
 from nessie.base.source import NessieError
 from nessie.base.system import deep
@@ -72,7 +72,7 @@ def test_profilers_run_after_it(ends: str) -> None:
         sys.setprofile(None)
         print("profiled")
         """
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    found = finished([sys.executable, "-c", program])
     assert found.stdout == ("" if ends == "by itself" else "ended\n") + "profiled\n", found.stderr
 
 
@@ -149,7 +149,7 @@ assert program.total(xs) == expected
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_a_process_that_is_forked_off_has_threads_of_its_own() -> None:
-    subprocess.run([sys.executable, "-c", FORKS], check=True, timeout=60)
+    finished([sys.executable, "-c", FORKS], check=True)
 
 
 def test_a_thread_has_no_large_stack_by_its_name() -> None:
@@ -332,7 +332,7 @@ print(deep.left_working(), sys.getrecursionlimit() == usual)
 
 
 def test_work_that_was_left_to_itself_keeps_its_depth() -> None:
-    found = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    found = finished([sys.executable, "-c", LEFT])
     assert (found.returncode, found.stdout, found.stderr) == (0, "True True\nFalse True\n", "")
 
 
@@ -458,7 +458,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_a_process_that_is_forked_off_has_stacks_of_the_usual_size() -> None:
-    subprocess.run([sys.executable, "-W", "ignore", "-c", STARTING], check=True, timeout=PATIENCE)
+    finished([sys.executable, "-W", "ignore", "-c", STARTING], check=True)
 
 
 def test_what_may_not_be_disturbed_is_done_before_it_is_ended() -> None:

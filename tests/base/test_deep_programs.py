@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 from nessie.base.source import NessieError, Source
 from nessie.base.system.deep import run_deep
@@ -25,8 +25,8 @@ LETS = ("function g(x) = let a0 = x + 1;\n" + ";\n".join(f"a{i} = a{i - 1} + 1" 
 def test_deep_programs_run(source: str, found: str, tmp_path: Path) -> None:
     path = tmp_path / "deep.nesl"
     path.write_text(source, "utf-8")
-    run = subprocess.run([sys.executable, "-m", "nessie", "run", str(path)], capture_output=True, text=True,
-                         env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, cwd=ROOT)
+    run = finished([sys.executable, "-m", "nessie", "run", str(path)],
+                   env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, cwd=ROOT)
     assert run.stderr == ""
     assert run.stdout.splitlines()[-1] == f"it = {found} : [int]"
 

@@ -214,13 +214,13 @@ def test_start_up_leaves_heavy_packages_alone() -> None:
     """What only building a kernel or a schedule needs is imported there."""
     heavy = ("networkx", "pulp", "ply", "llvmlite", "highspy", "numpy", "scipy", "prompt_toolkit", "pygments")
     code = f"import sys, nessie.tool.cli; print([name for name in {heavy!r} if name in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert run.stdout.strip() == "[]"
 
 
 def test_importing_nessie_imports_nothing_else() -> None:
     code = "import sys, nessie; print([n for n in sys.modules if n.startswith('nessie.') or n in ('numpy', 'awkward')])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert run.stdout.strip() == "[]"
 
 
@@ -231,5 +231,5 @@ def test_calls_from_python_import_numpy_alone() -> None:
             "(nessie.array([1]) + 1).tolist(); "
             f"print([name for name in {heavy!r} if name in sys.modules])")
     for _ in range(2):
-        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert run.stdout.strip() == "[]"

@@ -4,13 +4,13 @@ from __future__ import annotations
 import configparser
 import json
 import shutil
-import subprocess
 import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 import nessie
 
@@ -53,7 +53,7 @@ def found(cwd: Path, *options: str, path: str = "") -> list[Path]:
     """Where a Python that is started in the folder finds one module of each kind; `path`: where it looks last."""
     code = (f"import importlib, sys; sys.path.append({path!r})\n"
             f"for name in {MODULES}: print(importlib.import_module(name).__file__)")
-    run = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, cwd=cwd, check=True)
+    run = finished([sys.executable, *options, "-c", code], cwd=cwd, check=True)
     return [Path(line) for line in run.stdout.splitlines()]
 
 

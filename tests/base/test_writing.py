@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 import nessie
 from nessie.base.source import NessieError
@@ -175,7 +176,7 @@ def test_streams_go_on_where_they_are(name: str, tmp_path: Path) -> None:
     code = f"from nessie.base.system.writing import write; print('a', flush=True); write({name!r}, 'b\\n'); print('c')"
     (tmp_path / "x").write_text("before\n")
     with (tmp_path / "x").open("a") as file:
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=file, check=True)
+        finished([sys.executable, "-c", code], cwd=ROOT, stdout=file, check=True)
     assert (tmp_path / "x").read_text() == "before\na\nb\nc\n"
 
 
@@ -268,7 +269,7 @@ from nessie.tool.signals import leave
 with replacing(sys.argv[1]):
     leave(143, True)
 """
-    subprocess.run([sys.executable, "-c", text, str(tmp_path / "x")], cwd=ROOT, check=False)
+    finished([sys.executable, "-c", text, str(tmp_path / "x")], cwd=ROOT)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
@@ -343,7 +344,7 @@ def as_user(folder: Path, name: str) -> str:
             "if not os.getuid(): os.setgroups([]); os.setgid(4321); os.setuid(4321)\n"
             "try: write(sys.argv[2], 'new')\n"
             "except Exception as error: print(error)")
-    run = subprocess.run([sys.executable, "-c", code, str(ROOT), str(folder / name)], capture_output=True, text=True)
+    run = finished([sys.executable, "-c", code, str(ROOT), str(folder / name)])
     assert run.stderr == ""
     return run.stdout.strip()
 
@@ -459,15 +460,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 256 KiB, which all but 8 are taken of."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    made = IS_ROOT and sys.platform == "linux" and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], capture_output=True).returncode == 0
+    made = IS_ROOT and sys.platform == "linux" and finished(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]).returncode == 0
     if not made:
         pytest.skip("no disk can be mounted here")
     try:
         (folder / "ballast").write_bytes(bytes(248 << 10))
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        finished(["umount", str(folder)], check=True)
 
 
 def test_a_full_disk(small_disk: Path) -> None:
@@ -512,9 +513,8 @@ def commanded(folder: Path, reason: str, limit: bool) -> None:
             "for words in json.loads(sys.argv[1]):\n"
             "  status = main(words); print(json.dumps(words[-1:] + [status]), file=sys.stderr, flush=True)")
     words = [[*words, "-o", str(folder / name)] for name, words in WRITERS.items()]
-    run = subprocess.run([sys.executable, "-c", code, json.dumps(words)], cwd=folder.parent, capture_output=True,
-                         text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-                         preexec_fn=no_more_room if limit else None)
+    run = finished([sys.executable, "-c", code, json.dumps(words)], cwd=folder.parent,
+                   env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=no_more_room if limit else None)
     lines = run.stderr.splitlines()
     assert len(lines) == 2 * len(WRITERS) and run.stdout == "", run.stderr
     for line, told in zip(lines[::2], lines[1::2], strict=True):

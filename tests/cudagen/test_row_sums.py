@@ -3,7 +3,6 @@ beside it, nor on threads. The orders are written down here once more, on lists.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from kernel_runs import program_of, run_plan
 from numpy.typing import NDArray
 from paths import ROOT
+from processes import finished
 from test_cpu import launch as launch_on_cpu
 from test_gpu import launch as launch_on_gpu
 
@@ -315,7 +315,7 @@ def test_files_of_either_kind_give_the_same_digits(target: str, tmp_path: Path) 
     found, environment = [], {**os.environ, "PYTHONPATH": str(ROOT)}
     for argument in ("@m.npy", "@m.json", str(numbers)):
         command = ["run", "rows.nesl", "-e", "sums", argument, "--target", target, "-o", "y.npy"]
-        subprocess.run([sys.executable, "-m", "nessie", *command], cwd=tmp_path, check=True, env=environment)
+        finished([sys.executable, "-m", "nessie", *command], cwd=tmp_path, check=True, env=environment)
         found.append(np.load(tmp_path / "y.npy").tolist())
     assert found == [[in_order(row) for row in numbers]] * 3
     assert repr(found[0][0]) == "0.10000000000000031"

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import struct
-import subprocess
 import sys
 import tracemalloc
 import zipfile
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from paths import ROOT
+from processes import finished
 
 from nessie.arguments.types import GivenArgument, Parameters, types_of
 from nessie.base.source import NessieError, Source
@@ -134,8 +134,7 @@ def test_a_small_file_that_holds_much_is_refused(tmp_path: Path) -> None:
     words = ["run", "p.nesl", "-e", "same", "@x.npz", "--target", "reference", "--memory", "100M"]
     code = ("import sys; from nessie.tool.cli import main; status = main(sys.argv[1:]); "
             "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0]); sys.exit(status)")
-    run = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    run = finished([sys.executable, "-c", code, *words], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert run.stderr == ("error: x.npz: out of memory: 120,000,000 bytes are needed, 16 of 104,857,600 are in use\n"
                           "hint: --memory sets the limit\n")
     assert run.returncode == 1 and int(run.stdout) << 10 < 200 << 20

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import finished
 
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
@@ -142,7 +142,7 @@ print(file.path, flush=True)
 del other
 leave(130, True)
 """
-    found = subprocess.run([sys.executable, "-uc", text], capture_output=True, text=True, check=False)
+    found = finished([sys.executable, "-uc", text])
     path, done = found.stdout.splitlines()
     assert (found.returncode, found.stderr, done) == (-signal.SIGINT, "", "done")
     assert not Path(path).exists()
@@ -161,7 +161,7 @@ if child == 0:
 os.waitpid(child, 0)
 print(os.path.exists(file.path), os.path.exists(other.path), file.path, other.path)
 """
-    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    found = finished([sys.executable, "-c", text], check=True)
     *there, path, other = found.stdout.split()
     assert there == ["True", "True"]
     assert not Path(path).exists() and not Path(other).exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 import os
 import pickle
 import random
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from amounts import many
 from executors import QUICK, Compiled, Failed, outcome, same
+from processes import finished
 
 import nessie
 from nessie.base.widths import Widths
@@ -398,7 +398,7 @@ def test_a_program_has_one_text(tmp_path: Path) -> None:
     path.write_text("function main(a, b, c, n) = {#[i - b:min(i + a, i + c)] : i in [0:n]};", "utf-8")
     command = [sys.executable, "-m", "nessie", "compile", str(path), "-e", "main", "-t", "(int, int, int, int)",
                "--emit", "flat"]
-    texts = {subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+    texts = {finished(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True).stdout
              for seed in "123"}
     assert len(texts) == 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from mutants import findings, main, mutant
 from paths import PYTHONPATH, TESTS
+from processes import PATIENCE, finished
 from random_programs import PARAMETERS, RandomProgram, parts, programs
 
 from nessie.base.system.deep import run_deep
@@ -44,8 +44,8 @@ def test_mutants(target: str, first: int, count: int) -> None:
     ("reference", 1_000, many(1000)), ("cpu", 110_000, many(100))])
 def test_many_mutants(target: str, first: int, count: int) -> None:
     """In a process of their own, which a crash or a hang ends."""
-    run = subprocess.run([sys.executable, str(TESTS / "fuzz" / "mutants.py"), str(first), str(first + count), target],
-                         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PYTHONPATH})
+    run = finished([sys.executable, str(TESTS / "fuzz" / "mutants.py"), str(first), str(first + count), target],
+                   seconds=PATIENCE + 5 * count, env={**os.environ, "PYTHONPATH": PYTHONPATH})
     *numbers, last = [json.loads(line) for line in run.stdout.splitlines()] or [first]
     assert (run.returncode, last) == (0, first + count), f"{mutant(last)}\n{run.stderr}"
     assert [found for found in numbers if isinstance(found, dict)] == []

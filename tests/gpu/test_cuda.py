@@ -5,7 +5,6 @@ import importlib.util
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tarfile
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from paths import PYTHONPATH
+from processes import finished
 
 from nessie.base.source import InternalError, Unsupported
 from nessie.cudagen.cuda.cudasim import compiler as cudasim
@@ -38,8 +38,8 @@ LDFLAGS = "-Wl,--no-as-needed,-z,lazy"
 
 def fake_driver(folder: Path, *options: str) -> Path:
     path = folder / "libcuda.so.1"
-    subprocess.run([*cudasim.compiler(), "-std=c++17", "-O1", "-shared", "-fPIC", "-w", *options,
-                    str(FAKE / "libcuda.cpp"), "-o", str(path), "-ldl"], check=True)
+    finished([*cudasim.compiler(), "-std=c++17", "-O1", "-shared", "-fPIC", "-w", *options,
+              str(FAKE / "libcuda.cpp"), "-o", str(path), "-ldl"], check=True)
     return path
 
 
@@ -171,8 +171,8 @@ def test_what_compilers_refuse(used: compiler.Compiler) -> None:
 
 
 def pip(*words: str, **variables: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "pip", *words, "-q", "--no-deps"], capture_output=True, text=True,
-                          env={**os.environ, **variables})
+    done = finished([sys.executable, "-m", "pip", *words, "-q", "--no-deps"], seconds=1200,
+                    env={**os.environ, **variables})
     if done.returncode != 0:
         pytest.skip(f"pip {words[0]} {words[-1]} fails: {done.stderr[-1000:]}")
 
@@ -213,5 +213,5 @@ def build_pycuda(work: Path, library: Path, wheels: Path) -> None:
 @pytest.mark.nightly
 def test_pycuda_on_a_fake_driver(pycuda: dict[str, str]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, sorted(FAKE.glob("run_*.py")))]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **pycuda, "PYTEST_ADDOPTS": ""})
+    done = finished(command, seconds=1200, env={**os.environ, **pycuda, "PYTEST_ADDOPTS": ""})
     assert done.returncode == 0, done.stdout + done.stderr

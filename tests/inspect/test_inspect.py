@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from functools import cache
 from html.parser import HTMLParser
 from importlib import resources
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 from nessie import forms, pipeline
 from nessie.base.source import Source
@@ -324,7 +324,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="no node on this computer")
 
 def run_node(script: str, *arguments: str) -> str:
     assert NODE is not None
-    run = subprocess.run([NODE, *arguments, "-"], input=script, capture_output=True, text=True, timeout=60)
+    run = finished([NODE, *arguments, "-"], input=script)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 from nessie import driver, pipeline
 from nessie import program_cache as kept
@@ -96,6 +96,6 @@ def test_a_warm_run_imports_no_compiler(own_cache: Path) -> None:
             "sys.exit(status)")
     command = [sys.executable, "-c", code]
     cold = [sys.executable, "-m", "nessie", "eval", "sum({x * x : x in [0:10]})"]
-    first = subprocess.run(cold, cwd=ROOT, capture_output=True, text=True)
-    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    first = finished(cold, cwd=ROOT)
+    again = finished(command, cwd=ROOT)
     assert (first.stdout, again.stdout) == ("it = 285 : int\n",) * 2, again.stderr

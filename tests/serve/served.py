@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
+from processes import ended
+
 
 class Served:
     """`nessie serve` as a process of its own."""
@@ -30,7 +32,7 @@ class Served:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.process.terminate()
-        self.process.communicate()
+        ended(self.process)
 
     def request(self, method: str, path: str, body: bytes | None = None, seconds: float = 60.0,
                 **headers: str) -> tuple[int, dict[str, str], bytes]:

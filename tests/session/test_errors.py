@@ -36,6 +36,7 @@ from typing import Any
 
 import pytest
 from paths import GOLDEN_FILES, ROOT
+from processes import ended, finished
 
 from nessie.base.system import deadline
 from nessie.base.system.deep import wait_for_left
@@ -180,8 +181,8 @@ def test_ctrl_c_ends_a_run(loop: str, target: str, tmp_path: Path) -> None:
         assert process.stdout.readline().startswith("g = fn")
         assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=180)
-    assert (out, err.splitlines()[0], process.returncode) == ("", "Interrupted.", -signal.SIGINT)
+        status, out, err = ended(process)
+    assert (status, out, err.splitlines()[0]) == (-signal.SIGINT, "", "Interrupted.")
     assert "Traceback" not in err
 
 
@@ -190,23 +191,22 @@ def test_the_time_is_up_in_a_form(loop: str, target: str, tmp_path: Path) -> Non
     (tmp_path / "loop.nesl").write_text(LOOPS[loop])
     words = ["run", "loop.nesl", "--target", target, "--depth", "100000000", "--time-limit", "3"]
     with nessie(words, tmp_path) as process:
-        out, err = process.communicate(timeout=180)
-    assert out.splitlines()[1:] == ["running", "it = 1 : int"] and process.returncode == 1
+        status, out, err = ended(process)
+    assert out.splitlines()[1:] == ["running", "it = 1 : int"] and status == 1
     assert re.match(r"error: it took longer than 3 s\n +--> loop.nesl:[123]:", err) and "Traceback" not in err
 
 
 def test_no_standard_output(tmp_path: Path) -> None:
     for redirected, told in ((">&-", "Bad file descriptor"), ("> /dev/full", "No space left on device")):
         command = f"{sys.executable} -m nessie eval 1+1 --target reference {redirected}"
-        run = subprocess.run(command, shell=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-                             capture_output=True, text=True)
+        run = finished(command, shell=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
         assert (run.stdout, run.stderr, run.returncode) == ("", f"error: the output cannot be written: {told}\n", 1)
 
 
 def evaluated(folder: Path, **environment: str) -> tuple[str, str, int]:
     with nessie(["eval", "sum({x + 1 : x in [1, 2]})"], folder, **environment) as process:
-        out, err = process.communicate(timeout=180)
-    return out, err, process.returncode
+        status, out, err = ended(process)
+    return out, err, status
 
 
 def test_a_cache_that_cannot_be_used_is_only_slower(tmp_path: Path) -> None:

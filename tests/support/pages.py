@@ -34,6 +34,7 @@ from typing import Any
 
 import pytest
 from paths import ROOT
+from processes import finished
 from transcripts import replayed
 
 from nessie.base.source import NessieError, Source
@@ -248,8 +249,8 @@ def by_shell(command: str, sources: Path) -> tuple[str, int]:
             (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
             (programs / name).chmod(0o755)
     paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(sources)}
-    done = subprocess.run([shutil.which("bash") or "sh", "-c", command], capture_output=True, text=True, check=False,
-                          env={**os.environ, **paths}, stdin=subprocess.DEVNULL, timeout=300)
+    done = finished([shutil.which("bash") or "sh", "-c", command], env={**os.environ, **paths},
+                    stdin=subprocess.DEVNULL)
     return done.stdout + done.stderr, done.returncode
 
 

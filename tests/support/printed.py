@@ -6,12 +6,12 @@ C++ by the compiler.
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
 from executors import Compiled, agree, outcome
+from processes import finished
 
 from nessie.base.source import IllFormed
 from nessie.cudagen.cuda.cudasim import compiler
@@ -70,9 +70,8 @@ def everywhere(source: str, *arguments: Any) -> Any:
 
 def complaint(text: str) -> str:
     """What the C++ compiler says against the text; nothing, if it accepts it."""
-    done = subprocess.run([*compiler.compiler(), "-fsyntax-only", "-x", "c++", "-std=c++17", "-"], input=text,
-                          capture_output=True, text=True, check=False,
-                          env={**os.environ, "LC_ALL": "C"})
+    done = finished([*compiler.compiler(), "-fsyntax-only", "-x", "c++", "-std=c++17", "-"], input=text,
+                    env={**os.environ, "LC_ALL": "C"})
     return done.stderr if done.returncode else ""
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from paths import TESTS
+from processes import finished
 
 from nessie.cudagen.cuda.cudasim import compiler
 
@@ -74,7 +75,7 @@ def replaying(sanitizer: Sanitizer) -> bytes:
 
 def build(folder: Path, words: list[str]) -> None:
     command = [*compiler.compiler(), "-std=c++17", "-pthread", f"-I{compiler.FOLDER}", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = finished(command, cwd=folder)
     assert done.returncode == 0, done.stderr[:2000]
 
 
@@ -92,7 +93,7 @@ def missing(sanitizer: Sanitizer) -> str:
         empty = Path(folder) / "empty.cpp"
         empty.write_text("int main() {}")
         command = [*compiler.compiler(), *sanitizer.flags, str(empty), "-o", str(empty.with_suffix(""))]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = finished(command)
         if done.returncode == 0:
             done = started([str(empty.with_suffix(""))], sanitizer)
     return (done.stderr or "it does not start")[:300] if done.returncode else ""
@@ -101,5 +102,4 @@ def missing(sanitizer: Sanitizer) -> str:
 def started(command: list[str], sanitizer: Sanitizer) -> subprocess.CompletedProcess[str]:
     """Without random addresses where that can be had: there are kernels whose addresses sanitizers do not expect."""
     fixed = [found, "-R"] if (found := shutil.which("setarch")) else []
-    return subprocess.run([*fixed, *command], env=dict(sanitizer.options), capture_output=True, text=True, check=False,
-                          timeout=PATIENCE)
+    return finished([*fixed, *command], env=dict(sanitizer.options), seconds=PATIENCE)

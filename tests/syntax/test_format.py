@@ -5,7 +5,6 @@ import io
 import json
 import random
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import PYTHONPATH, ROOT, SUPPORT
+from processes import finished
 from random_library import LIBRARY
 from random_programs import RandomProgram, programs
 
@@ -140,7 +140,7 @@ def test_standard_input_and_output_are_utf_8_whatever_the_locale(locale: str) ->
     environment = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "latin-1",
                    "PYTHONPATH": PYTHONPATH}
     words = [sys.executable, "-m", "nessie", "fmt", "-"]
-    ran = subprocess.run(words, input=given, capture_output=True, env=environment)
+    ran = finished(words, input=given, env=environment, text=False)
     assert ran.stdout.decode() == "äö = 1;  %\N{GREEK SMALL LETTER LAMDA}%\n", ran.stderr
 
 

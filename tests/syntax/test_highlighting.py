@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import configparser
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 pygments = pytest.importorskip("pygments")
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, String, Text  # noqa: E402
@@ -64,6 +64,6 @@ def test_pygments_finds_the_lexer_of_an_installed_nessie(tmp_path: Path) -> None
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: nessie-nesl\nVersion: 0")
     (folder / "entry_points.txt").write_text(written)
     code = "from pygments.lexers import get_lexer_by_name; print(type(get_lexer_by_name('nesl')).__name__)"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])})
+    ran = finished([sys.executable, "-c", code],
+                   env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])})
     assert ran.stdout == "NeslLexer\n", ran.stderr

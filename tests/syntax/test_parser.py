@@ -1,7 +1,6 @@
 """The parser: what NESL's text means as a tree, what is said of text that is no NESL, and that printing undoes it."""
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import ROOT
+from processes import finished
 
 from nessie.base.source import IllFormed, NessieError, Source, Span
 from nessie.base.system.deep import run_deep
@@ -51,7 +51,7 @@ def test_the_tables_are_up_to_date_and_the_grammar_has_no_conflict() -> None:
 def test_parsing_does_not_import_ply() -> None:
     code = ("import sys; from nessie.base.source import Source; from nessie.syntax.parse import parse;"
             "parse(Source('x', '1 + 2;')); sys.exit(any(m.startswith('ply') for m in sys.modules))")
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+    assert finished([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
 # Each text means the same as the one with all its parentheses.

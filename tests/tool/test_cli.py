@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from importlib import import_module
 from inspect import signature
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 from nessie import driver, forms, pipeline
 from nessie.base.source import IllFormed, InternalError, Source, UsageError
@@ -333,9 +333,8 @@ def test_ill_formed_programs_are_found_where_checking_is_not_limited(monkeypatch
 def test_python_m_nessie_and_a_reader_that_leaves() -> None:
     command = [sys.executable, "-m", "nessie", "eval", "1 + 1", "--target", "reference"]
     root = ROOT
-    assert subprocess.run(command, cwd=root, capture_output=True, text=True).stdout == "it = 2 : int\n"
-    piped = subprocess.run(f"{sys.executable} -m nessie passes | true", shell=True, cwd=root, capture_output=True,
-                           text=True)
+    assert finished(command, cwd=root).stdout == "it = 2 : int\n"
+    piped = finished(f"{sys.executable} -m nessie passes | true", shell=True, cwd=root)
     assert "Traceback" not in piped.stderr
 
 

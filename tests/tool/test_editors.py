@@ -5,7 +5,6 @@ import importlib.util
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from paths import EXAMPLES, ROOT, SUPPORT
+from processes import finished
 
 from nessie.base.source import NessieError, Source
 from nessie.library.library import library
@@ -138,7 +138,7 @@ console.log(JSON.stringify(told));
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_client_starts_what_the_settings_say() -> None:
     words = ["node", "-e", STUBS, str(EDITORS / "vscode/extension.js")]
-    (given, *rest) = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    (given, *rest) = json.loads(finished(words, check=True).stdout)
     assert given == ["nesl", "NESL", {"command": "nessie", "args": ["lsp", "--time-limit", "9"]},
                      {"documentSelector": [{"language": "nesl"}]}]
     assert rest == ["started", "stopped"]
@@ -156,7 +156,7 @@ def test_vim_colours_a_program(tmp_path: Path) -> None:
     script = ["set nocompatible", f"set runtimepath^={EDITORS / 'vim'}", "filetype plugin on", "syntax on",
               f"edit {program}", "let names = []", *ask, written, "qa!"]
     (tmp_path / "script.vim").write_text("\n".join(script) + "\n")
-    subprocess.run(["vim", "-N", "-u", "NONE", "-i", "NONE", "-es", "-S", str(tmp_path / "script.vim")], timeout=60)
+    finished(["vim", "-N", "-u", "NONE", "-i", "NONE", "-es", "-S", str(tmp_path / "script.vim")])
     assert told.read_text().split() == ["neslComment", "neslDefine", "neslType", "neslOperator", "neslKeyword",
                                         "neslFunction", "neslNumber", "neslString", "neslOperator", "neslBoolean",
                                         "neslNumber", "nesl", "2"]

@@ -26,6 +26,7 @@ from random import Random
 
 import pytest
 from paths import ROOT
+from processes import finished
 from transcripts import replayed, sit_down
 
 from nessie.base.source import LostOutput, NessieError, Source
@@ -207,8 +208,8 @@ def test_reset_forgets_warnings() -> None:
 
 
 def piped(text: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "nessie", "--target", "reference", *words], input=text, text=True,
-                          capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return finished([sys.executable, "-m", "nessie", "--target", "reference", *words], input=text,
+                    env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def test_piped_input_has_no_prompts_and_true_line_numbers() -> None:
@@ -237,8 +238,8 @@ def test_options_hold_for_piped_input(tmp_path: Path) -> None:
 
 
 def test_input_that_is_no_text_is_an_error_with_a_place() -> None:
-    ran = subprocess.run([sys.executable, "-m", "nessie"], input=b"1 + \xff;\n2;", capture_output=True,
-                         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"})
+    ran = finished([sys.executable, "-m", "nessie"], input=b"1 + \xff;\n2;",
+                   env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}, text=False)
     assert (ran.stdout, ran.returncode) == (b"it = 2 : int\n", 1) and b"input:1:5" in ran.stderr
 
 
@@ -247,6 +248,5 @@ def test_the_first_prompt_waits_for_no_heavy_package() -> None:
              "pygments")
     code = ("import sys, nessie.tool.cli; nessie.tool.cli.main([]); "
             f"print([name for name in {heavy!r} if name in sys.modules])")
-    ran = subprocess.run([sys.executable, "-c", code], input="exit;", capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": str(ROOT)})
+    ran = finished([sys.executable, "-c", code], input="exit;", env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert ran.stdout == "[]\n"

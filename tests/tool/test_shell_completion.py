@@ -5,12 +5,12 @@ import argparse
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 from nessie.tool.cli import main
 from nessie.tool.command_line import build_parser
@@ -112,6 +112,5 @@ def test_bash(line: str, fits: str, files: None, tmp_path: Path) -> None:
     asked = (f'eval "$(nessie completion bash)"; complete -p nessie >&2; COMP_LINE={typed}; COMP_POINT={len(line)}; '
              'COMP_TYPE=9; _python_argcomplete nessie; echo ${COMPREPLY[@]}')
     environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run([str(BASH), "--norc", "-c", asked], env=environment, text=True, capture_output=True,
-                         timeout=60)
+    ran = finished([str(BASH), "--norc", "-c", asked], env=environment)
     assert ran.stdout.strip() == fits, ran.stderr

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import finished
 
 import nessie
 from nessie.api.partitions.calling import PartCall
@@ -363,8 +363,7 @@ def test_which_functions_go_row_by_row(text: str, places: Any) -> None:
 
 
 def run(*words: Any) -> Any:
-    return subprocess.run([sys.executable, "-m", "nessie", "run", *map(str, words)], capture_output=True, text=True,
-                          check=False, timeout=300)
+    return finished([sys.executable, "-m", "nessie", "run", *map(str, words)])
 
 
 def test_the_tool_streams(rows: Any, program: nessie.Program) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import gc
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import finished
 
 import nessie
 from nessie.base.source import NessieError
@@ -194,8 +194,7 @@ print(next(results)[1])
 
 def test_a_process_ends_that_has_not_taken_all(tmp_path: Path) -> None:
     """Nobody waits for a thread of Dask's that does nothing any more."""
-    found = subprocess.run([sys.executable, "-c", UNFINISHED, str(tmp_path / "xs.npy")], capture_output=True, text=True,
-                           timeout=100, check=False)
+    found = finished([sys.executable, "-c", UNFINISHED, str(tmp_path / "xs.npy")])
     assert (found.returncode, found.stdout, found.stderr) == (0, "2.0\n", "")
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
 import sys
 import threading
 from collections.abc import Generator
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import finished
 
 import nessie
 from nessie.api.partitions.results import Results
@@ -146,7 +146,7 @@ goes_on.set()
 
 
 def test_a_child_waits_for_nothing_that_is_done_aside() -> None:
-    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], check=True, timeout=120)
+    finished([sys.executable, "-W", "ignore", "-c", FORKED], check=True)
 
 
 def test_what_no_thread_can_be_had_for_is_done_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 import ast
 import linecache
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from paths import ROOT
+from processes import finished
 
 import nessie
 from nessie.arrays.bodies import source
@@ -73,8 +73,7 @@ def test_the_command_line_of_this_python(given: list[str]) -> None:
     """Behind -c from 3.13 on; what comes by a pipe is not kept."""
     text = "import nessie\na = nessie.array([1, 2, 3])\n" + TYPED + "print(results)\n"
     words = [text if word is TYPED else word for word in given]
-    run = subprocess.run([sys.executable, *words], input=text, text=True, capture_output=True, encoding="utf-8",
-                         env={**os.environ, "PYTHONPATH": str(ROOT)})
+    run = finished([sys.executable, *words], input=text, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT)})
     if given[0] == "-c" and sys.version_info >= (3, 13):
         assert run.stdout == "[[3, 6, 9], [0, 0, 0]]\n", run.stderr
     else:

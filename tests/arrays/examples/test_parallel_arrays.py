@@ -1,7 +1,6 @@
 """The programs of nesl_examples/parallel_arrays give what NumPy and plain Python give."""
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from parallel_arrays import bfs, himeno, kmeans, mandelbrot, pagerank, products
 from paths import EXAMPLES, ROOT
+from processes import finished
 
 RANDOM = np.random.default_rng(5)
 Array = np.ndarray[Any, Any]
@@ -94,6 +94,5 @@ def test_pagerank() -> None:
 
 @pytest.mark.parametrize("program", ["bfs", "products", "mandelbrot", "himeno", "kmeans", "pagerank"])
 def test_each_prints_something(program: str) -> None:
-    ran = subprocess.run([sys.executable, "-m", f"parallel_arrays.{program}"], cwd=EXAMPLES, capture_output=True,
-                         text=True, timeout=120, env={"PYTHONPATH": str(ROOT)})
+    ran = finished([sys.executable, "-m", f"parallel_arrays.{program}"], cwd=EXAMPLES, env={"PYTHONPATH": str(ROOT)})
     assert ran.returncode == 0 and ran.stdout, ran.stderr

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dask_cases import wait_until
+from processes import finished
 
 import nessie
 from nessie.base.source import NessieError
@@ -67,8 +68,7 @@ asyncio.run(main())
 def test_scripts_need_nothing_around_them(text: str, tmp_path: Any) -> None:
     """Workers do not run the script of who has started them, and say nothing when it ends."""
     (tmp_path / "script.py").write_text(text)
-    found = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False,
-                           timeout=300)
+    found = finished([sys.executable, tmp_path / "script.py"])
     assert (found.returncode, found.stdout, found.stderr) == (0, "5999998\n", "")
 
 
@@ -154,6 +154,6 @@ def test_the_tool_runs_programs_on_workers(tmp_path: Any) -> None:
     path = tmp_path / "sums.nesl"
     path.write_text("sum({x * x : x in [0:3000000]});\n")
     command = [sys.executable, "-m", "nessie", "run", str(path), "--target", "dask", "--workers", "1", "--dashboard"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    found = finished(command)
     assert (found.returncode, found.stdout) == (0, "it = 8999995500000500000 : int\n"), found.stderr
     assert found.stderr.startswith("Dask's dashboard: http://127.0.0.1:")

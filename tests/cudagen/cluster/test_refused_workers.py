@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from dask_cases import TEXT, XS, YS, all_there, wait_until
+from processes import finished
 
 import nessie
 from nessie.base.source import NessieError, Unsupported
@@ -189,15 +190,14 @@ def test_nothing_loads_dask_without_need() -> None:
     text = ("import sys, nessie, nessie.cudagen.cluster.device\n"
             "nessie.compile('function more(x) = x + 1;').more(1)\n"
             "assert not {'dask', 'distributed'} & set(sys.modules)")
-    subprocess.run([sys.executable, "-c", text], check=True, timeout=120)
+    finished([sys.executable, "-c", text], check=True)
 
 
 def test_options_of_another_target_are_refused() -> None:
     for options, message in ((["--workers", "2"], "--workers is an option of the target dask"),
                              (["--target", "dask", "--workers", "2", "--cluster", "tcp://a:1"],
                               "--workers starts workers on this machine")):
-        found = subprocess.run([sys.executable, "-m", "nessie", "eval", "1;", *options], capture_output=True, text=True,
-                               check=False)
+        found = finished([sys.executable, "-m", "nessie", "eval", "1;", *options])
         assert found.returncode
         assert message in found.stderr
     with pytest.raises(NessieError, match="workers are started on this machine"):

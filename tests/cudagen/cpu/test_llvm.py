@@ -4,7 +4,6 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops_cases import CASES, EDGES, EVERYTHING, VALUES, edge_arguments, in_domain, operator_module
 from paths import ROOT
+from processes import finished
 
 from nessie.base.source import InternalError
 from nessie.base.values import DTYPES
@@ -365,7 +365,7 @@ def test_object_code_is_bytes_that_another_process_loads(tmp_path: Any) -> None:
                "call(0, 0, words.ctypes.data)\n"
                "print(cells.tolist())\n")
     command = [sys.executable, "-c", program, str(tmp_path / "code")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    done = finished(command, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("[12, 7, 7, 7, 4]\n", "")
 
 
@@ -388,7 +388,7 @@ def test_text_that_llvm_refuses_is_an_internal_error() -> None:
 def test_llvmlite_is_imported_only_when_used() -> None:
     program = ("import sys; import nessie.cudagen.cpu.machine_code, nessie.cudagen.cpu.llvm; "
                "print('llvmlite' in sys.modules)")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    done = finished([sys.executable, "-c", program], cwd=ROOT)
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 

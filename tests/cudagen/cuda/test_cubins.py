@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from built import gpu_code
 from cuda_programs import EXAMPLES, PROGRAMS, built, skeletons
+from processes import finished
 
 from nessie.cudagen.cuda.cudasim import compiler as cudasim
 from nessie.cudagen.cuda.link import GpuProgram
@@ -137,8 +137,7 @@ def test_assemblers_are_told_what_they_know(major: int, minor: int, form: str) -
     """Those before that of CUDA 12.3 know no accesses of 128 bits."""
     defined = ["__CUDACC__", f"__CUDACC_VER_MAJOR__={major}", f"__CUDACC_VER_MINOR__={minor}"]
     command = [str(cudasim.found()), "-E", "-P", "-x", "c++", *[f"-D{one}" for one in defined], "-"]
-    text = subprocess.run(command, input=f"{HELPERS['load_pair']}\n{HELPERS['store_pair']}\n", capture_output=True,
-                          text=True, check=True).stdout
+    text = finished(command, input=f"{HELPERS['load_pair']}\n{HELPERS['store_pair']}\n", check=True).stdout
     found = [order for order in ACCESS.findall(text.replace("asm volatile(\"", "; ")) if "relaxed" in order]
     assert found == [f"ld.relaxed.gpu.global.{form}", f"st.relaxed.gpu.global.{form}"]
 

@@ -5,7 +5,6 @@ import ctypes
 import os
 import platform
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import test_skeletons
 from kernel_runs import program_of
 from loops_cases import BLOCK_SUM, CASES, EDGES, EVERYTHING, edge_arguments, operator_module
 from paths import EXAMPLES
+from processes import finished
 
 from nessie.base.source import InternalError, Source
 from nessie.base.system.deep import run_deep
@@ -308,7 +308,7 @@ def test_a_program_has_one_text() -> None:
     """Whatever order sets have in a process."""
     command = [sys.executable, "-m", "nessie", "compile", str(EXAMPLES / "quicksort.nesl"), "-e", "quicksort",
                "-t", "[int]", "--emit", "cuda"]
-    texts = {subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+    texts = {finished(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True).stdout
              for seed in "12"}
     assert len(texts) == 1
 
@@ -342,8 +342,8 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("native")
     source, library = folder / "kernels.cpp", folder / "kernels.so"
     source.write_text('#include "cudasim.h"\n' + cuda.cuda(operators_module()))
-    subprocess.run([*compiler.compiler(), *compiler.FLAGS["kernels"], "-ftrapv", f"-I{compiler.FOLDER}", str(source),
-                    "-o", str(library)], check=True)
+    finished([*compiler.compiler(), *compiler.FLAGS["kernels"], "-ftrapv", f"-I{compiler.FOLDER}", str(source),
+              "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))
 
 

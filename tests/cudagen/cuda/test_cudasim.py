@@ -4,7 +4,6 @@ from __future__ import annotations
 import os
 import shlex
 import struct
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from paths import PYTHONPATH
+from processes import finished
 from test_cuda_text import complaint
 
 from nessie.base.source import InternalError, NessieError
@@ -298,7 +298,7 @@ def test_contexts_without_assembly(tmp_path: Path) -> None:
     command = shlex.join([*compiler.compiler(), "-DCUDASIM_UCONTEXT"])
     environment = {**os.environ, "CXX": command, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": PYTHONPATH}
     run = "import test_cudasim as t; t.test_barriers_and_shared_memory(1); t.test_shuffles_and_votes(2)"
-    subprocess.run([sys.executable, "-c", run], env=environment, check=True)
+    finished([sys.executable, "-c", run], env=environment, check=True)
 
 
 def test_the_seed_is_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:

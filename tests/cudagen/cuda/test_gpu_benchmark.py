@@ -3,7 +3,6 @@ PyTorch are given to do, on arrays of the CPU; what is wrong is told."""
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from paths import BENCHMARKS
+from processes import finished
 
 from nessie.cudagen.cuda.cudasim import compiler
 from nessie.cudagen.cuda.nvidia import detection
@@ -37,7 +37,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
     saved = tmp_path / "table.txt"
     words = [sys.executable, str(BENCHMARKS / "gpu.py"), "--target", "cudasim", "--rounds", "2", "--size", "3000",
              "--tests", "test_programs and map", "--save", str(saved)]
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    ran = finished(words)
     assert ran.returncode == 0, ran.stderr
     assert [line.split(": ")[0] for line in ran.stderr.splitlines()] == [gpu.BY_DRIVER, *(w.name for w in WORKLOADS)]
     assert re.search(r"^2 passed", ran.stdout, re.MULTILINE) and saved.read_text("utf-8") in ran.stdout
@@ -227,7 +227,7 @@ def test_what_libraries_are_asked_to_give_back() -> None:
 def test_what_a_run_takes_of_the_host_is_told(tmp_path: Path) -> None:
     saved = tmp_path / "host-time.txt"
     words = [sys.executable, str(BENCHMARKS / "host_time.py"), "--rounds", "1", "--save", str(saved)]
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    ran = finished(words)
     assert (ran.returncode, ran.stderr) == (0, "")
     command, *lines = saved.read_text("utf-8").splitlines()
     assert command.endswith("--rounds 1") and lines == ran.stdout.splitlines()
@@ -241,7 +241,7 @@ def test_sectors_are_counted(tmp_path: Path) -> None:
     saved = tmp_path / "sectors.txt"
     for name in ("scan", "map"):
         words = [sys.executable, str(BENCHMARKS / "sectors.py"), name, "--size", "8192", "--save", str(saved)]
-        ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        ran = finished(words)
         assert (ran.returncode, ran.stderr) == (0, "")
     counts, asked = saved.read_text("utf-8").split("\n\n")
     titles, *rows = [cells(line) for line in counts.splitlines()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -14,12 +13,13 @@ import pytest
 from built import gpu_code
 from kernel_runs import program_of
 from paths import ROOT
+from processes import finished
 from test_skeletons import cuda_kernel
 
 FOLDER = ROOT / "cudagen" / "skeletons" / "cuda" / "models"
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 MISSING = [what for what, found in (("spin", shutil.which("spin")), ("a C compiler", COMPILER)) if not found]
-PATIENCE, MEMORY = 250, 6000                        # seconds, megabytes; the largest search takes 8, and 500
+MEMORY = 6000                   # megabytes; the largest search takes 500
 SMALL = 2_000_000                                   # states of searches that CI makes, too; heads tell of greater ones
 
 FOUND = {"assertion": "assertion violated", "livelock": "acceptance cycle"}
@@ -91,7 +91,7 @@ def searched(run: Run, folder: Path) -> str:
                     [COMPILER, "-O2" if run.millions else "-O0", "-w", *kind, "-DCOLLAPSE", f"-DMEMLIM={MEMORY}",
                      "-o", "pan", "pan.c"],
                     ["./pan", "-m1000000", *options]):
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = finished(command, cwd=folder)
         said = done.stdout + done.stderr
         assert done.returncode == 0, said
     return said
@@ -131,8 +131,7 @@ def test_searches_that_are_large_wait_for_the_night() -> None:
     (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE))
 def test_what_the_page_says_that_spin_finds(command: str, told: str, tmp_path: Path) -> None:
     *words, model = command.split()
-    done = subprocess.run([*words, str(FOLDER / model)], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE,
-                          check=False)
+    done = finished([*words, str(FOLDER / model)], cwd=tmp_path)
     found = re.findall(r"^pan:\d+: (.*)$", done.stdout, re.MULTILINE)
     assert "elapsed time" in done.stdout and (told in found[0] if found else told == "error"), done.stdout
 

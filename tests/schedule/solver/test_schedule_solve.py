@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from brute_force import names_of
 from paths import PYTHONPATH
+from processes import finished
 from random_graphs import PROFILES, random_graph
 
 from nessie.base.source import InternalError
@@ -179,6 +179,5 @@ def test_without_highs_the_other_solver_finds_the_best() -> None:
         import pulp
         assert isinstance(make_engine("highs", 1, 1.0, {}), pulp.PULP_CBC_CMD)
         print(solve(hard()).status)"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": PYTHONPATH})
+    run = finished([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": PYTHONPATH})
     assert (run.stdout, run.stderr) == ("optimal\n", "")
