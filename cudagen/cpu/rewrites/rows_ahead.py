@@ -1,19 +1,25 @@
 """Asks for rows in advance, where they lie anywhere: the processor waits for some at a time, not for one after another.
 
-    for (s = low; s < high; s += 1) {               int last = high - 1;
-      int start = offsets[s];                       for (s = low; s < high; s += 1) {
-      for (i = start; i < offsets[s + 1]; i += 1) {   int ahead = min(s + 48, last);
-        int begin = begins[s];                        int size = offsets[ahead + 1] - offsets[ahead];
-        int at = begin + (i - start);         ->      prefetch xs[begins[ahead]];
-        x = xs[at];                                   prefetch xs[begins[ahead] + (size - 1)];
-        ...                                           int start = offsets[s];
-      }                                               for (i = ...) { ... as it was ... }
-    }                                               }
+    for (s = low; s < high; s += 1) {               int first = low;
+      int start = offsets[s];                       int last = high - 1;
+      for (i = start; i < offsets[s + 1]; i += 1) { var bool some = false;
+        int begin = begins[s];                      if (first <= last) { some = offsets[first] < offsets[last + 1]; }
+        int at = begin + (i - start);         ->    for (s = low; s < high; s += 1) {
+        x = xs[at];                                   int ahead = min(s + 48, last);
+        ...                                           int size = offsets[ahead + 1] - offsets[ahead];
+      }                                               if (some) {
+    }                                                   prefetch xs[begins[ahead]];
+                                                        prefetch xs[begins[ahead] + (size - 1)];
+                                                      }
+                                                      int start = offsets[s];
+                                                      for (i = ...) { ... as it was ... }
+                                                    }
 
 So are rows gathered: flatten(graph -> nodes). A row of few elements is one miss of the caches, or two where it lies
 across a line's end, and its own end, which nobody can foresee, keeps the processor from going on to those after it. A
-place is known in advance if arrays say it that have an element for each row. Rows that follow each other in memory
-come by themselves.
+place is known in advance if arrays say it that have an element for each row. Where no row has an element the loop reads
+no place, so nothing is asked: a task of a cluster then has no places (cluster.reaching). Rows that follow each other
+in memory come by themselves.
 """
 from __future__ import annotations
 
@@ -22,7 +28,7 @@ from itertools import count
 
 from nessie.base.parts import updated
 from nessie.cudagen.kernels.code import integer, op
-from nessie.cudagen.loops.nodes import Const, Exp, For, Function, Let, Load, Name, Op, Prefetch, Stmt
+from nessie.cudagen.loops.nodes import Const, Exp, For, Function, If, Let, Load, Name, Op, Prefetch, Set, Stmt, Var
 from nessie.cudagen.loops.walk import (
     EXPRESSIONS,
     changed_names,
@@ -50,14 +56,20 @@ def changed(statement: Stmt, numbers: Iterator[int]) -> list[Stmt]:
     if not places:
         return [statement]
     mark = f".a{next(numbers)}"
-    row, ahead, last = Name(statement.index), Name(f"ahead{mark}"), Name(f"last{mark}")
-    size = Name(f"size{mark}")
-    length = Let(size.name, "int", op("-", *[replaced(start, {row: at}) for at in (op("+", ahead, integer(1)), ahead)]))
+    row = Name(statement.index)
+    first, last, some, ahead, size = [Name(f"{name}{mark}") for name in ("first", "last", "some", "ahead", "size")]
+
+    def start_at(at: Exp) -> Exp:
+        return replaced(start, {row: at})
+
+    length = Let(size.name, "int", op("-", start_at(op("+", ahead, integer(1))), start_at(ahead)))
+    test = Set(some.name, op("<", start_at(first), start_at(op("+", last, integer(1)))))
     firsts = [(array, replaced(index, {row: ahead})) for array, index in places]
-    asks = [Prefetch(array, at) for array, first in firsts for at in (first, op("+", first, op("-", size, integer(1))))]
+    asks = [Prefetch(array, at) for array, begin in firsts for at in (begin, op("+", begin, op("-", size, integer(1))))]
     nearest = Let(ahead.name, "int", op("min", op("+", row, integer(AHEAD)), last))
-    return [Let(last.name, "int", op("-", statement.high, integer(1))),
-            updated(statement, body=(nearest, length, *asks, *statement.body))]
+    return [Let(first.name, "int", statement.low), Let(last.name, "int", op("-", statement.high, integer(1))),
+            Var(some.name, "bool", Const(False, "bool")), If(op("<=", first, last), (test,)),
+            updated(statement, body=(nearest, length, If(some, tuple(asks)), *statement.body))]
 
 
 def start_of(rows: For) -> tuple[Name, Exp] | None:

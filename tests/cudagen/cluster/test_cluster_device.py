@@ -228,6 +228,13 @@ def test_the_least_failure_is_told() -> None:
     assert any("element 100" in label or "300" in label for _, label in found.told), found
 
 
+def test_where_rows_without_elements_lie_is_not_asked() -> None:
+    """The places of rows go to who reads elements."""
+    program = Compiled("""function main(a, x) : ([int], [float]) -> [[[int]]] =
+      {let v = [] [int] in if #v == 0 then v else v -> {mod(e, #v) : e in a} : y in x; i in [0:#x]};""")
+    assert outcome(program, "cluster ilp", ([-2, 2, 5], [0.5])) == [[]]
+
+
 def compare(random: RandomProgram) -> None:
     program = Compiled(random.source)
     interpreted(program, random.arguments)

@@ -40,7 +40,7 @@ host f(int first_chunk, int last_chunk, int n, int[] offsets, int[] begins, int[
 }
 """
 
-POINT = re.compile(r"(last|ahead|size)\.(a\d+)")
+POINT = re.compile(r"(first|last|some|ahead|size)\.(a\d+)")
 
 
 @cache
@@ -99,13 +99,20 @@ def test_what_is_asked_for_are_the_ends_of_the_row_ahead_or_of_the_last() -> Non
     ahead = f"int ahead_a0 = min(s + {AHEAD}, last_a0);"
     asked = ("int size_a0 = offsets[ahead_a0 + 1] - offsets[ahead_a0];", "prefetch xs[begins[ahead_a0]];",
              "prefetch xs[begins[ahead_a0] + (size_a0 - 1)];")
-    for line in ("int last_a0 = n - 1;", ahead, *asked):
+    some = ("if (first_a0 <= last_a0) {", "some_a0 = offsets[first_a0] < offsets[last_a0 + 1];", "if (some_a0) {")
+    for line in ("int last_a0 = n - 1;", ahead, *some, *asked):
         assert line in show(changed)
     offsets, begins, xs = np.array([0, 2, 2, 5]), np.array([7, 0, 1]), np.arange(10)
     for made in (module, changed):
         out = np.zeros(5, np.int64)
         run(made, "f", (0, 1, 3, offsets, begins, xs, out))
         assert list(out) == [14, 16, 2, 4, 6]
+
+
+def test_where_no_row_has_an_element_no_place_is_read() -> None:
+    none, changed = np.zeros(0, np.int64), rewritten(parse(ROWS))
+    for rows in (0, 1, 3):
+        run(changed, "f", (0, 1, rows, np.zeros(rows and rows + 1, np.int64), none, none, none))
 
 
 @pytest.mark.parametrize(("old", "new"), [
