@@ -89,15 +89,16 @@ def binomials(exp: Polynomial, factor: str) -> list[Polynomial]:
     """Return c0, c1, ... such that exp = c0 + c1*x + c2*C(x,2) + ..., x being the factor. x^k is the sum of
     S(k,j)*j! * C(x,j), with Stirling's numbers S(k,j)."""
     found = powers(exp, factor)
-    return [total([multiply(number(surjections(k, j)), found[k]) for k in range(j, len(found))])
-            for j in range(len(found))]
+    ways = surjections(len(found))
+    return [total([multiply(number(ways[k][j]), found[k]) for k in range(j, len(found))]) for j in range(len(found))]
 
 
-def surjections(k: int, j: int) -> int:
-    """Return S(k,j)*j!: in how many ways k things go into j boxes, none of them empty."""
-    if k == 0 or j == 0:
-        return int(k == j)
-    return j * (surjections(k - 1, j) + surjections(k - 1, j - 1))
+def surjections(count: int) -> list[list[int]]:
+    """Return S(k,j)*j! for k and j below `count`: in how many ways k things go into j boxes, none of them empty."""
+    rows = [[1, *[0] * count]]
+    for _ in range(count - 1):
+        rows.append([0, *[j * (rows[-1][j] + rows[-1][j - 1]) for j in range(1, count + 1)]])
+    return rows
 
 
 def total(exps: Iterable[Polynomial]) -> Polynomial:

@@ -1,7 +1,8 @@
 """How many elements rows have together whose lengths are formulas of their positions, without an array of the rows.
 
   in    the levels of rows, how many the outermost are, and what the names in their lengths stand for
-  out   the number of elements; None if a length is negative or leaves the ints. NoSum if there is no closed sum
+  out   the number of elements; None if a length is negative, or a power of 2 leaves the ints (that another part of a
+        length does so is told where lengths are computed). NoSum if there is no closed sum
   how   The rows are cut into parts. In a part each length is a polynomial of the place t: a minimum is one of its two,
         and a quotient is one value or has a remainder that goes round. The sum of C(t,k) for t = 0 .. w-1 is C(w,k+1).
         Bounds of polynomials decide; where they do not, the part is cut in two, at the place that matters if it is
@@ -10,7 +11,8 @@
     min(i, 5), i < n        i, for i < 5; 5, from there on
     i / 2, i < n            (t - (t mod 2)) / 2; all remainders together are a sum like Euclid's
 
-Lengths by several positions have a sum if they are polynomials of all but the outermost.
+Lengths by several positions have a sum if they are polynomials of all but the outermost. Those of high powers have none
+that would be found in some seconds.
 """
 from __future__ import annotations
 
@@ -38,6 +40,8 @@ from nessie.lengths.formulas import MOST_SHIFT
 from nessie.syntax import nodes as syntax
 
 MOST_PARTS = 2 ** 8
+MOST_DEGREE, MOST_TERMS = 30, 2 ** 10        # of a product, and before equal ones are added
+MOST_BITS = 2 ** 12                         # of its coefficients
 PLACE = "t"                     # in a part; "j1", "j2" are the positions in the levels below, "r1" is a remainder
 NONE, ONE = number(0), number(1)
 
@@ -121,7 +125,7 @@ class Part:
         self.positions[level.index] = name(own)
         inside = self.elements(below)
         del self.within[own]
-        return reduce(add, [multiply(c, chosen(length, k + 1)) for k, c in enumerate(binomials(inside, own))])
+        return reduce(add, [product(c, chosen(length, k + 1)) for k, c in enumerate(binomials(inside, own))])
 
     # Formulas -------------------------------------------------------------------------------------
 
@@ -136,7 +140,7 @@ class Part:
             case syntax.Binary("^", syntax.Number(2), b):
                 return self.power_of_two(self.value(b))
             case syntax.Binary("^", a, syntax.Number(int(power))):
-                return reduce(multiply, [self.value(a)] * power, ONE)
+                return reduce(product, [self.value(a)] * power, ONE)
             case syntax.Binary(operator, a, b) | syntax.Apply(syntax.Name(operator), syntax.Pair(a, b)):
                 return self.operation(operator, self.value(a), self.value(b))
         raise TypeError(exp)
@@ -148,7 +152,7 @@ class Part:
             case "-":
                 return subtract(a, b)
             case "*":
-                return multiply(a, b)
+                return product(a, b)
             case "min":
                 return a if self.is_positive(subtract(b, a)) else b
             case "max":
@@ -203,6 +207,8 @@ class Part:
         i - j, j < i, is 1 + (i - 1 - j)."""
         low, high = self.by_signs(exp)
         for own in names(exp) & self.within.keys():
+            if degree(exp) * degree(self.within[own]) > MOST_DEGREE:
+                continue
             turned = replaced(exp, {own: subtract(subtract(self.within[own], ONE), name(own))})
             other = self.by_signs(turned)
             low, high = max(low, other[0]), min(high, other[1])
@@ -243,9 +249,24 @@ class Part:
         return found // exp.divisor
 
 
+def product(a: Polynomial, b: Polynomial) -> Polynomial:
+    """Return a * b. NoSum if it is large."""
+    if len(a.terms) * len(b.terms) > MOST_TERMS or degree(a) + degree(b) > MOST_DEGREE or bits(a) + bits(b) > MOST_BITS:
+        raise NoSum
+    return multiply(a, b)
+
+
+def degree(exp: Polynomial) -> int:
+    return max([len(monomial) for monomial, _ in exp.terms], default=0)
+
+
+def bits(exp: Polynomial) -> int:
+    return max([c.bit_length() for _, c in exp.terms], default=0)
+
+
 def chosen(exp: Polynomial, k: int) -> Polynomial:
     """Return C(exp, k)."""
-    falling = reduce(multiply, [subtract(exp, number(below)) for below in range(k)], ONE)
+    falling = reduce(product, [subtract(exp, number(below)) for below in range(k)], ONE)
     return multiply(falling, polynomial([((), 1)], factorial(k)))
 
 

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nessie.base.source import IllFormed
+from nessie.base.system.deadline import Deadline
+from nessie.base.system.deep import run_deep
 from nessie.lambda_cu.spaces import polynomials
 from nessie.lambda_cu.spaces.polynomials import (
     Polynomial,
@@ -53,6 +55,13 @@ def test_binomials(a: Polynomial, at: dict[str, int]) -> None:
     found = binomials(a, "i")
     assert sum(polynomials.value(c, at) * comb(at["i"], k) for k, c in enumerate(found)) == polynomials.value(a, at)
     assert all("i" not in polynomials.names(c) for c in found)
+
+
+def test_binomials_of_a_high_power() -> None:
+    """By sums of what is known of lower ones: there are 2^60 ways down."""
+    found = run_deep(lambda: binomials(polynomial([(("i",) * 60, 1), (("i",), -7)]), "i"), Deadline(60, ""))
+    for i in (0, 1, 2, 61):
+        assert sum((constant(c) or 0) * comb(i, k) for k, c in enumerate(found)) == i ** 60 - 7 * i
 
 
 @given(quotients)
