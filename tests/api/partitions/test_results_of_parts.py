@@ -55,8 +55,7 @@ print(sum(map(len, results)))
 
 def test_a_child_gets_none_of_them(tmp_path: Path) -> None:
     """Who reads parts ahead is a thread of its parent's; what it asks for itself it gets."""
-    found = subprocess.run([sys.executable, "-c", FORKS, str(tmp_path / "xs.npy")], capture_output=True, text=True,
-                           timeout=100, check=False)
+    found = finished([sys.executable, "-c", FORKS, str(tmp_path / "xs.npy")])
     assert (found.returncode, found.stdout, found.stderr) == (
         0, "2.0\nerror: results are taken by the process that has asked for them, and this is a child of it\n"
         "hint: let the child ask for results of its own\n400\n300\n", "")
