@@ -12,7 +12,8 @@ import numpy as np
 from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.moving.writes import Apart
 from nessie.cudagen.cluster.reaching.ranges import Ints, Range
-from nessie.cudagen.cluster.reaching.reach import Facts, Known, Reached, reach
+from nessie.cudagen.cluster.reaching.reach import Facts, Known, Reached, lanes_of, reach
+from nessie.cudagen.cluster.sharing import nothing_for, tasks_of
 from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.tasks.chunks import Told
 from nessie.cudagen.cluster.workers import Held, Workers
@@ -22,6 +23,8 @@ from nessie.cudagen.host.launching import UNPACKERS
 from nessie.cudagen.loops import nodes as loops
 from nessie.cudagen.loops.plan import WORKERS, ArrayResult, Phase
 from nessie.lambda_cu import nodes as ir
+
+LANES = 1 << 18                 # chunks of which the driver looks at a time at what they read
 
 
 class KnownLaunch:
@@ -61,6 +64,23 @@ class KnownLaunch:
         facts = Facts(self.scalars, lengths, known, self.own_elements(phase, chunks), chunks)
         return reach(function, self.workers.made.functions, names, facts)
 
+    def reached_by_tasks(self, phase: Phase, cuts: Ints) -> tuple[dict[str, Range], dict[str, Range]]:
+        """What each task reads, and writes, of each array; its chunks are those between two cuts. It is found for LANES
+        chunks at a time, since each takes memory for all that the phase's code computes."""
+        reads, writes = dict[str, Range](), dict[str, Range]()
+        first = 0
+        while first < len(cuts) - 1:
+            last = max(first + 1, int(np.searchsorted(cuts, cuts[first] + LANES, "right")) - 1)
+            chunks = np.arange(cuts[first], cuts[last])
+            found = self.reached(phase, chunks)
+            for whole, part in (reads, found.reads), (writes, found.writes):
+                for name, ranges in part.items():
+                    some = tasks_of(lanes_of(ranges, len(chunks)), cuts[first:last + 1] - cuts[first])
+                    every = whole.setdefault(name, nothing_for(len(cuts) - 1))
+                    every.low[first:last], every.high[first:last] = some.low, some.high
+            first = last
+        return reads, writes
+
     def own_elements(self, phase: Phase, chunks: Ints | None) -> Range | None:
         """Which of the root's elements are each chunk's."""
         if chunks is None or self.facts is None:
@@ -68,7 +88,7 @@ class KnownLaunch:
         borders = self.workers.made.borders.get(phase.function)
         if borders is not None:
             begins = self.held[borders.array][1::2]  # type: ignore[index]
-            return Range(begins[:len(chunks)], begins[1:len(chunks) + 1] - 1)
+            return Range(begins[chunks], begins[chunks + 1] - 1)
         if isinstance(self.facts.root, ir.Flat):
             size, width = self.size(self.facts.root.size), self.facts.width
             return Range(chunks * width, np.minimum((chunks + 1) * width, size) - 1)

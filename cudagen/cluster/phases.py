@@ -25,8 +25,8 @@ from nessie.cudagen.cluster.moving import shuffle, sorting
 from nessie.cudagen.cluster.moving.answers import EACH_PLACE, Asked, ask
 from nessie.cudagen.cluster.moving.asking import Asking
 from nessie.cudagen.cluster.reaching.ranges import Ints, Range
-from nessie.cudagen.cluster.reaching.reach import lanes_of, places_of
-from nessie.cudagen.cluster.sharing import Parts, hull, is_broad, lies, nothing, own_parts, part_of, tasks_of
+from nessie.cudagen.cluster.reaching.reach import places_of
+from nessie.cudagen.cluster.sharing import Parts, hull, is_broad, lies, nothing, own_parts, part_of
 from nessie.cudagen.cluster.slabs import Slab, Spread
 from nessie.cudagen.cluster.tasks import elements
 from nessie.cudagen.cluster.tasks.chunks import ERRORS, INTERRUPT, Job, Told, run_chunks
@@ -98,10 +98,8 @@ class Launch(KnownLaunch):
         cuts = self.workers.cuts(chunks, self.launcher.elements(self.words, self.cells))
         if order := self.order_of(phase):
             return self.rows_of_order(phase, order, chunks, cuts)
-        found = self.reached(phase, np.arange(chunks, dtype=np.int64))
-        reads = {name: tasks_of(lanes_of(ranges, chunks), cuts) for name, ranges in found.reads.items()}
-        writes = {name: tasks_of(lanes_of(ranges, chunks), cuts) for name, ranges in found.writes.items()
-                  if name != ERRORS}
+        reads, writes = self.reached_by_tasks(phase, cuts)
+        writes.pop(ERRORS, None)
         shared = self.facts.of_segments if self.facts is not None else frozenset()
         owned = {name: own_parts(ranges, name in shared) for name, ranges in writes.items()}
         if None in owned.values():

@@ -28,7 +28,11 @@ def tasks_of(lanes: Range, cuts: Ints) -> Range:
 
 
 def nothing(ranges: Range) -> Range:
-    return Range(np.zeros_like(ranges.low), np.full_like(ranges.high, -1))
+    return nothing_for(len(ranges.low))
+
+
+def nothing_for(tasks: int) -> Range:
+    return Range(np.zeros(tasks, np.int64), np.full(tasks, -1, np.int64))
 
 
 def own_parts(ranges: Range, shared: bool) -> Range | None:

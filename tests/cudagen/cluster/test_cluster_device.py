@@ -6,6 +6,7 @@ task's slabs is not the array's: a task that reads more than it was given would 
 from __future__ import annotations
 
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from random_programs import RandomProgram, programs, sharing_programs
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.seen_files import look
 from nessie.base.types import no_datatypes
-from nessie.base.values import flatten_value, plain_value
+from nessie.base.values import Flat, Nested, flatten_value, plain_value
+from nessie.cudagen.cluster import launches
 from nessie.cudagen.cluster.device import Cluster
 from nessie.cudagen.cluster.engine import InProcess
 from nessie.cudagen.cluster.explaining import explained
@@ -120,14 +122,42 @@ def results(program: Compiled, device: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_bits_are_those_of_the_cpu(name: str) -> None:
+def test_bits_are_those_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many chunks the driver looks at at a time; tasks are the same."""
     text, arguments, alone, broad = PROGRAMS[name]
     program = Compiled(f"function {text};")
-    cpu, cluster = devices(program)
-    assert agree(results(program, cpu, arguments), results(program, cluster, arguments))
-    told = cluster.told
-    assert (len(told.on_one), len(told.broad)) == (alone, broad), (told.on_one, told.broad)
-    assert cluster.told.here.total() == 0
+    tasks = []
+    for lanes in (launches.LANES, 7):
+        monkeypatch.setattr(launches, "LANES", lanes)
+        cpu, cluster = devices(program)
+        assert agree(results(program, cpu, arguments), results(program, cluster, arguments))
+        told = cluster.told
+        assert (len(told.on_one), len(told.broad)) == (alone, broad), (told.on_one, told.broad)
+        assert told.here.total() == 0
+        tasks.append({name: count for name, count in told.tasks.items() if name != "pick"})
+    assert tasks[0] == tasks[1]
+
+
+def test_many_chunks_take_little_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What rows read takes hundreds of bytes a chunk while it is found, of so many chunks at a time."""
+    program, rows, peaks = Compiled("function main(m) = {sum({0.5 * x : x in row}) : row in m};"), 40_000, list[int]()
+    find = launches.KnownLaunch.reached_by_tasks
+
+    def found(launch: Any, phase: Any, cuts: Any) -> Any:
+        tracemalloc.start()
+        try:
+            return find(launch, phase, cuts)
+        finally:
+            peaks.append(tracemalloc.get_traced_memory()[1] // int(cuts[-1]))
+            tracemalloc.stop()
+
+    monkeypatch.setattr(launches.KnownLaunch, "reached_by_tasks", found)
+    monkeypatch.setattr(launches, "LANES", 1000)
+    cluster = Cluster(cpu_code(program.executable("ilp")), InProcess(12), 0, 0, WIDTH, quick=True)
+    given = Flat(rows, Nested(np.arange(0, 4 * rows + 1, 4), np.ones(4 * rows)))
+    found_sums = execute(program.executable("ilp"), [given], cluster, host.HostLimits())
+    assert np.array_equal(found_sums.column, np.full(rows, 2.0))
+    assert peaks and max(peaks) < 100, peaks
 
 
 @pytest.mark.parametrize("few", [0, 100])
