@@ -116,7 +116,8 @@ def refusals(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         pattern = isinstance(error, FileNotFoundError) and any(sign in path for sign in "*?[")
-        raise NessieError(f"{path}: cannot be read: {error.strerror or error}",
+        reason = os.strerror(error.errno) if error.errno else error         # PyArrow's own text tells the path again
+        raise NessieError(f"{path}: cannot be read: {reason}",
                           hint="--stream reads all files of a pattern, some rows after the others" * pattern) from None
     except MemoryError:
         raise NessieError(f"{path}: out of memory while reading it") from None

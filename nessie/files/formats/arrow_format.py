@@ -20,7 +20,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Pair, Seq, Type, components, nest_right
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, length_of, plain_value
 from nessie.files.fit import Arrays, offsets_of
-from nessie.files.names import listed, with_columns
+from nessie.files.names import listed
 from nessie.files.parts import Misfit
 from nessie.files.read_by_workers import Group, read_by_workers
 from nessie.files.reading import Reading
@@ -161,7 +161,7 @@ def pair(first: Any, rest: Any) -> Any:
 
 
 def wrong(path: str, names: list[str], misfit: Misfit) -> NessieError:
-    some = f"; {with_columns(path, names[:1])} reads one of them" * (len(names) > 1)
+    some = f"; {path}:NAME reads one of them" * (len(names) > 1)
     return NessieError(f"{path}: the table {misfit}", hint=f"its columns are {listed(names)}{some}")
 
 

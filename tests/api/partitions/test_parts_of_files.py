@@ -233,7 +233,7 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     assert not (folder / "told").exists()
     refused("guessed draws random numbers, and parts are computed anywhere, in any order",
             lambda: program.guessed.map_partitions(one))
-    refused(f"hint: its columns are r, n; {folder / 'rows.parquet'}:r reads one of them",
+    refused(f"hint: its columns are r, n; {folder / 'rows.parquet'}:NAME reads one of them",
             lambda: list(program.score.map_partitions(folder / "rows.parquet")))
     refused("map_partitions takes files: a path, a folder, a pattern, or several, not [1.0]",
             lambda: program.score.map_partitions([[1.0], [2.0]]))
