@@ -13,7 +13,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Pair, Seq, Type, expand, no_datatypes
 from nessie.base.values import Flat, Nested, plain_value
 from nessie.files.files import TableStyle, open_file
-from nessie.files.names import FileName
+from nessie.files.names import FileName, file_name
 from nessie.files.partitions import lines, partitions
 from nessie.files.partitions.outputs import Out
 from nessie.files.partitions.partitions import partitions_of
@@ -159,6 +159,36 @@ def test_a_missing_value_is_told_with_its_row(make: Any, tmp_path: Path) -> None
 
 
 # Rows that belong together ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("others", ["t.parquet:w", "w.parquet", "w.npy", "every.npy"])
+def test_files_are_cut_like_the_one_of_the_largest_rows(others: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                                                        ) -> None:
+    """Columns of one table, too, of which one alone has several parts in a row group; no file's parts are larger than
+    they are alone."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.chdir(tmp_path)
+    count = 45
+    values = [[float(n + k) for k in range(n % 9)] for n in range(count)]
+    table = pa.table({"r": values, "w": np.arange(count)})
+    parquet.write_table(table, "t.parquet", row_group_size=20)
+    parquet.write_table(table.select(["w"]), "w.parquet", row_group_size=20)
+    np.save("w.npy", np.arange(count))
+    np.save("every.npy", np.arange(40 * count).reshape(count, 40))
+    for names in (["t.parquet:r", others], [others, "t.parquet:r"]):
+        files = [[file_name(name)] for name in names]
+        parts = list(zipped(files))
+        assert [len({part.count for part in some}) for some in parts] == [1] * len(parts)
+        alone = [max([part.count for part in partitions_of(name)]) for (name,) in files]
+        assert max([some[0].count for some in parts]) <= min(alone) < 20 and len(parts) > 3
+        left = [some[names.index("t.parquet:r")] for some in parts]
+        assert rows(Path("t.parquet"), Seq(FLOAT), left) == values
+        right = [some[names.index(others)] for some in parts]
+        kind = Seq(INT) if others == "every.npy" else INT
+        assert rows(Path(others), kind, right) == (np.load("every.npy").tolist() if others == "every.npy" else
+                                                   list(range(count)))
+        assert rows(Path(others), kind, right[2:3]) == rows(Path(others), kind, right)[
+            2 * right[0].count:][:right[2].count], "a part is read by itself, too"
 
 
 def test_an_array_is_cut_like_the_other_file(tmp_path: Path) -> None:

@@ -59,6 +59,10 @@ class Rows(Whole):
     def __str__(self) -> str:
         return f"rows {self.first} to {self.first + self.count - 1} of {self.path}" if self.count else self.path
 
+    def some(self, skipped: int, count: int) -> Rows:
+        """So many of these rows, behind those that are skipped."""
+        return replace(self, first=self.first + skipped, count=count)
+
 
 @dataclass(frozen=True)
 class RowGroup(Rows):
@@ -77,6 +81,9 @@ class RowGroup(Rows):
 
     def row(self, number: int) -> str:
         return f"row {self.first + number} of {self.path} (row group {self.group})"
+
+    def some(self, skipped: int, count: int) -> RowGroup:
+        return replace(self, first=self.first + skipped, count=count, skipped=skipped, whole=count == self.count)
 
 
 Partition = Whole | Lines
@@ -139,7 +146,7 @@ def open_parquet(path: str) -> Iterator[Any]:
         raise broken(Reading(path, MemoryBudget()), "Parquet") from None
 
 
-def row_groups(name: FileName) -> Iterator[RowGroup]:
+def row_groups(name: FileName) -> Iterator[Rows]:
     path = name.path
     with open_parquet(path) as file:
         metadata, first = file.metadata, 0
@@ -148,8 +155,7 @@ def row_groups(name: FileName) -> Iterator[RowGroup]:
     for number, (rows, size) in enumerate(sizes):
         batch = -(-rows // max(1, -(-size // BATCH)))
         step = batch * (BYTES // BATCH) if size > BYTES else rows
-        for skipped in range(0, max(1, rows), max(1, step)):
-            yield RowGroup(path, first + skipped, min(step, rows - skipped), number, skipped, batch, step == rows)
+        yield from cut(RowGroup(path, first, rows, number, batch=batch), step)
         first += rows
     if not sizes:
         yield RowGroup(path)
@@ -167,10 +173,14 @@ def ranges(name: FileName) -> Iterator[Rows]:
     array = array_in(Reading(path, MemoryBudget(mapped=True)))
     if not array.ndim:
         raise NessieError(f"{path}: parts are rows of an array, and it has none")
-    count = len(array)
-    step = max(1, BYTES * count // max(1, array.nbytes))
-    for first in range(0, max(1, count), step):
-        yield Rows(path, first, min(step, count - first))
+    return cut(Rows(path, 0, len(array)), BYTES * len(array) // max(1, array.nbytes))
+
+
+def cut(rows: Rows, step: int) -> Iterator[Rows]:
+    """The rows in parts of so many; no rows are a part."""
+    step = max(1, step)
+    for skipped in range(0, max(1, rows.count), step):
+        yield rows.some(skipped, min(step, rows.count - skipped))
 
 
 def partitions_of(file: FileName) -> Iterator[Partition]:
