@@ -24,6 +24,7 @@ from nessie.base.source import NessieError
 from nessie.base.types import Fun
 from nessie.files.files import TableStyle
 from nessie.files.names import TABLES, FileName, ending_of
+from nessie.files.partitions.columns import refuse_other_columns
 from nessie.files.partitions.outputs import Out, make
 from nessie.files.partitions.partitions import files_of, refuse_others
 from nessie.files.partitions.zipped import zipped
@@ -127,8 +128,9 @@ def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Map
     names: Sequence[Sequence[FileName]] = [files_of(files) for files in streams]
     if asked.columns is not None:
         names = with_columns(names, asked.columns)
-    for some in names:
+    for files, some in zip(streams, names, strict=True):
         refuse_others(some)
+        refuse_other_columns(files, some)
     reading = read_parts(program, zipped(names))
     try:
         first = next(reading)

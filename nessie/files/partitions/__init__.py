@@ -2,6 +2,7 @@
 
     partitions      which parts files have
     lines           those of text
+    columns         of tables that are parts of one argument
     zipped          those of files whose rows belong together
     readers         reads a part as a file
     outputs         where the parts of a result go: a folder of tables, or a file that grows
