@@ -97,8 +97,10 @@ def where_of(cluster: Any, workers: int | None) -> Where | None:
 
 def with_columns(files: Sequence[Sequence[FileName]], columns: Sequence[str]) -> list[Sequence[FileName]]:
     """The files, with these columns of the tables whose names say none. Where there are no tables, of all."""
-    tables = [file for some in files for file in some if ending_of(file.path) in TABLES]
-    return [[replace(file, columns=tuple(columns)) if file.columns is None and (file in tables or not tables) else file
+    def is_table(file: FileName) -> bool:
+        return ending_of(file.path) in TABLES
+    tables = any([is_table(file) for some in files for file in some])
+    return [[replace(file, columns=tuple(columns)) if file.columns is None and (is_table(file) or not tables) else file
              for file in some] for some in files]
 
 
