@@ -7,7 +7,8 @@
     parts:r                 of all tables in a folder
     rows/*.parquet:r        of all tables that a pattern names
 
-A file that is called like all of this, the colon included, is that file.
+A file that is called like all of this, the colon included, is that file; and where there is a table whose own name has
+a colon, the columns begin behind it: of d:e.parquet:r, it is d:e.parquet that has r.
 """
 from __future__ import annotations
 
@@ -36,11 +37,14 @@ class FileName:
 
 def file_name(text: str) -> FileName:
     """What this text names."""
-    if not os.path.exists(text):
-        for at in [at for at, character in enumerate(text) if character == ":"]:
-            if ending_of(text[:at]) in TABLES or os.path.isdir(text[:at]):
-                return FileName(text[:at], columns_in(text, at))
-    return FileName(text)
+    if os.path.exists(text):
+        return FileName(text)
+    colons = [at for at, character in enumerate(text) if character == ":"]
+    tables = [at for at in [*colons, len(text)] if ending_of(text[:at]) in TABLES]
+    there = [at for at in tables if os.path.exists(text[:at])]
+    folders = [at for at in colons if os.path.isdir(text[:at])]
+    at = [*there[-1:], *tables, *folders, len(text)][0]
+    return FileName(text[:at], columns_in(text, at) if at < len(text) else None)
 
 
 def columns_in(text: str, at: int) -> tuple[str, ...]:
@@ -55,17 +59,28 @@ def columns_in(text: str, at: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def with_columns(path: str, names: Sequence[str]) -> str:
-    """The name of these columns of the table."""
+def text_of(name: FileName) -> str:
+    """The text that names it."""
+    return name.path if name.columns is None else f"{name.path}:{','.join(map(cell, name.columns))}"
+
+
+def cell(name: str) -> str:
+    """The name of a column as a cell of a .csv file."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="").writerow(names)
-    return f"{path}:{text.getvalue()}"
+    csv.writer(text, lineterminator="").writerow([name])
+    return text.getvalue()
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names as messages show them."""
+    """The names of columns, or cells, as messages show them."""
     more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
+
+
+def shown_in(folder: str) -> list[str]:
+    """The paths of what is in a folder, in the order of their names. Nobody reads hidden files, such as those that a
+    killed process leaves."""
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name[0] != "."]
 
 
 def ending_of(path: str) -> str:

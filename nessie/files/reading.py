@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nessie.base.source import NessieError, decoded
 from nessie.base.system.memory import MemoryBudget
-from nessie.files.names import PACKED, listed
+from nessie.files.names import PACKED, cell, listed
 
 if TYPE_CHECKING:
     from nessie.base.values import OnDevice
@@ -47,10 +47,10 @@ class Reading:
             return list(range(len(names)))
         for name in self.columns:
             if (count := names.count(name)) != 1:
-                raise NessieError(f"{self.path} has {f'{count} columns' if count else 'no column'} {name}; "
-                                  f"it has {listed(names)}")
+                raise NessieError(f"{self.path} has {f'{count} columns' if count else 'no column'} {cell(name)}; "
+                                  f"it has {listed(list(map(cell, names)))}")
             if self.columns.count(name) > 1:
-                raise NessieError(f"{self.path}: the column {name} is named more than once")
+                raise NessieError(f"{self.path}: the column {cell(name)} is named more than once")
         return [names.index(name) for name in self.columns]
 
     def take(self, size: int) -> None:

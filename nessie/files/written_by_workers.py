@@ -24,6 +24,7 @@ from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there, look
 from nessie.base.system.writing import replace_file, replacing
 from nessie.base.values import Column, Flat, Nested, OnDevice, Uniform
+from nessie.files.names import shown_in
 from nessie.files.read_by_workers import Array, Hands, arrays_of, with_arrays
 
 BYTES = 32 << 20                # of a part
@@ -48,11 +49,10 @@ class Rows:
 
 
 def refuse_used(folder: str) -> None:
-    """NessieError if something is there already, or the folder that it is to be in is not. Nobody reads hidden files,
-    such as those of a process that was killed."""
+    """NessieError if something is there already, which is not hidden, or the folder that it is to be in is not."""
     if not (parent := Path(folder).parent).is_dir():
         raise NessieError(f"{folder}: cannot be written: there is no folder {parent}")
-    if os.path.exists(folder) and not (os.path.isdir(folder) and all([name[0] == "." for name in os.listdir(folder)])):
+    if os.path.exists(folder) and not (os.path.isdir(folder) and not shown_in(folder)):
         raise NessieError(f"{folder} is there already: results go to a new folder")
 
 

@@ -1,7 +1,9 @@
 """Columns of tables that names of files say: rows.parquet:id,r, wherever a file is named."""
 from __future__ import annotations
 
+import re
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import nessie
+from nessie.api.partitions.map_partitions import with_columns
 from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import FLOAT, INT, STRING, Pair, Seq, no_datatypes
@@ -18,7 +21,7 @@ from nessie.cudagen.cluster.files.hands import Hands
 from nessie.files.files import open_file
 from nessie.files.fit import Arrays
 from nessie.files.formats import arrow_format
-from nessie.files.names import FileName, columns_in, file_name, with_columns
+from nessie.files.names import FileName, columns_in, file_name, text_of
 from nessie.files.partitions import partitions
 from nessie.files.written_by_workers import brought
 from nessie.tool.cli import main
@@ -72,10 +75,57 @@ def test_a_file_with_a_colon_in_its_name_is_that_file() -> None:
     assert file_name("t.csv:id") == FileName("t.csv:id")
 
 
+@pytest.mark.parametrize("name", ["parts:e.parquet", "file:e.parquet", "a.csv:b/c.parquet", "s3://b/e.parquet",
+                                  "t.csv:e.arrow"])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_files_with_a_colon_are_read(name: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is a folder, or another table, that is called like what is before the colon, too; by workers, too.
+    PyArrow takes such a name for an address."""
+    monkeypatch.setattr(arrow_format, "LARGE", 0)
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy("rows.arrow" if name.endswith("arrow") else "rows.parquet", name)
+    hands = Hands(InProcess(workers)) if workers else None
+    found = open_file(f"{name}:id", MemoryBudget(), (lambda: hands) if hands else None).made(Seq(INT), no_datatypes)
+    assert plain_value(brought(hands, found) if hands else found, Seq(INT)) == list(range(N))
+    if name.endswith("parquet"):
+        parts = nessie.compile(TEXT).sums.map_partitions(f"{name}:r")
+        assert np.concatenate([np.asarray(part) for part in parts]).tolist() == SUMS
+
+
+@pytest.mark.parametrize("name, told", [
+    ("parts:f.parquet", r"^parts:f\.parquet: cannot be read: No such file"),
+    ("parts:f.parquet:r", r"^parts:f\.parquet: cannot be read: No such file"),
+    ("s3://b/f.parquet", r"^s3://b/f\.parquet: cannot be read: No such file"),
+    ('parts:"f.parquet"', r'^parts/0\.parquet has no column f\.parquet; it has id, when, r$')])
+def test_a_file_with_a_colon_that_is_not_there(name: str, told: str) -> None:
+    with pytest.raises(NessieError) as caught:
+        nessie.read(name)
+    assert re.search(told, caught.value.message), caught.value.message
+
+
+def test_hidden_files_of_a_folder_are_not_read() -> None:
+    """A killed process leaves such files. One that is named is read."""
+    shutil.copy("rows.parquet", "parts/.hidden.parquet")
+    assert list(nessie.read("parts:id")) == list(range(N))
+    parts = nessie.compile(TEXT).sums.map_partitions("parts:r")
+    assert np.concatenate([np.asarray(part) for part in parts]).tolist() == SUMS
+    assert list(nessie.read("parts/.hidden.parquet:id")) == list(range(N))
+
+
+def test_many_files_have_columns() -> None:
+    """In a time that grows as they do: 30000 files took minutes."""
+    others = [FileName("v.npy"), FileName("a.csv", ("b",))]
+    begun = time.monotonic()
+    found, left = with_columns([[FileName(f"{number}.parquet") for number in range(30_000)], others], ["r"])
+    assert {file.columns for file in found} == {("r",)} and left == others
+    assert with_columns([[FileName("v.npy")]], ["r"]) == [[FileName("v.npy", ("r",))]]
+    assert time.monotonic() - begun < 30
+
+
 @pytest.mark.parametrize("names", [["a"], ["a", "b c"], ["a,b", 'say "x"'], [""], [" a "]])
 def test_names_of_columns_are_read_as_they_are_shown(names: list[str]) -> None:
-    text = with_columns("a.csv", names)
-    assert list(columns_in(text, text.index(":"))) == names
+    text = text_of(name := FileName("a.csv", tuple(names)))
+    assert file_name(text) == name and list(columns_in(text, text.index(":"))) == names
 
 
 @pytest.mark.parametrize("name, value", [
@@ -92,7 +142,10 @@ def test_columns_are_read_in_the_order_of_the_name(name: str, value: Any) -> Non
 @pytest.mark.parametrize("name, told", [
     ("rows.parquet:x", "rows.parquet has no column x; it has id, when, r"),
     ("rows.arrow:x", "rows.arrow has no column x; it has id, when, r"),
-    ("t.csv:x", "t.csv has no column x; it has id, a,b, name"),
+    ("t.csv:x", 't.csv has no column x; it has id, "a,b", name'),
+    ("t.tsv:n,", 't.tsv has no column ""; it has id, n'),
+    ("parts:x", r"parts/0\.parquet has no column x; it has id, when, r"),
+    ('t.csv:"a,b","a,b"', 't.csv: the column "a,b" is named more than once'),
     ("t.tsv:n,n", "t.tsv: the column n is named more than once"),
     ("none.parquet:r", r"none\.parquet: cannot be read: No such file or directory$"),
     ("rows.parquet:when", "the column when has 12 missing values"),
@@ -110,6 +163,9 @@ def test_many_columns_are_not_all_told() -> None:
         nessie.read("wide.parquet:x")
     with pytest.raises(NessieError, match=r"hint: its columns are c0, .*, and 280 more; wide\.parquet:NAME reads one"):
         nessie.read("wide.parquet", "[int]")
+    for columns, told in ("c1", "of its columns, c1 is read"), ("c0,c2", "columns, c0, c2 are read; .*:NAME reads one"):
+        with pytest.raises(NessieError, match=f"hint: .*{told}"):
+            nessie.read(f"wide.parquet:{columns}", "[bool]")
     table = pa.table([[1], [2]], names=["c", "c"])
     parquet.write_table(table, "twice.parquet")
     with pytest.raises(NessieError, match=r"twice\.parquet has 2 columns c; it has c, c"):
@@ -156,6 +212,11 @@ def test_files_of_a_call_have_columns_of_their_own() -> None:
     for given in ({"files": "rows.csv:n"}, {"files": "rows.csv", "column": "n"}):
         (part,) = program.doubled.map_partitions(**given)
         assert part.tolist() == [2 * n for n in range(N)]
+
+
+def test_columns_behind_a_pattern_that_has_no_ending() -> None:
+    with pytest.raises(NessieError, match=r"there are no files part\*:r\nhint: columns may follow the ending"):
+        nessie.compile(TEXT).sums.map_partitions("part*:r")
 
 
 def test_parts_are_of_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

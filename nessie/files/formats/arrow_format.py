@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Pair, Seq, Type, components, nest_right
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, length_of, plain_value
 from nessie.files.fit import Arrays, offsets_of
-from nessie.files.names import listed
+from nessie.files.names import cell, listed, shown_in
 from nessie.files.parts import Misfit
 from nessie.files.read_by_workers import Group, read_by_workers
 from nessie.files.reading import Reading
@@ -41,7 +42,6 @@ def pyarrow(path: str) -> Any:
 def read_parquet(file: Reading) -> Arrays:
     """Read a file, or a folder of files that are parts of a table."""
     pa = pyarrow(file.path)
-    from pyarrow import parquet
     try:
         paths = parquet_files(file.path)
         groups, schema, size = row_groups(file, paths)
@@ -52,17 +52,34 @@ def read_parquet(file: Reading) -> Arrays:
             if column is not None:
                 return replace(empty, values=Flat(length_of(column), column))
         file.take(size)
-        return table(file, pa.concat_tables([chosen(file, parquet.ParquetFile(path).read(columns=file.columns))
-                                             for path in paths]))
+        return table(file, pa.concat_tables([chosen(file, rows_of(path, file.columns)) for path in paths]))
     except pa.ArrowException:
-        raise broken(file, "Parquet") from None
+        raise broken(file.path, "Parquet") from None
+
+
+@contextmanager
+def open_parquet(path: str, buffer: int = 0) -> Iterator[Any]:
+    """The file, open. NessieError if it is none of Parquet. `buffer`: bytes that are read at a time; 0: a column of a
+    row group. PyArrow is given an absolute path, since it takes other names with a colon for addresses."""
+    pa = pyarrow(path)
+    from pyarrow import parquet
+    try:
+        with parquet.ParquetFile(os.path.abspath(path), buffer_size=buffer, pre_buffer=False) as file:
+            yield file
+    except pa.ArrowException:
+        raise broken(path, "Parquet") from None
+
+
+def rows_of(path: str, columns: Sequence[str] | None) -> Any:
+    with open_parquet(path) as source:
+        return source.read(columns=columns)
 
 
 def parquet_files(path: str) -> list[str]:
     """The file, or those of a folder."""
     if not os.path.isdir(path):
         return [path]
-    found = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".parquet")]
+    found = [one for one in shown_in(path) if one.endswith(".parquet")]
     if not found:
         raise NessieError(f"{path}: a folder without files of Parquet",
                           hint="--stream reads folders of others, too, some rows after the others")
@@ -71,11 +88,11 @@ def parquet_files(path: str) -> list[str]:
 
 def row_groups(file: Reading, paths: Sequence[str]) -> tuple[list[Group], Any, int]:
     """The row groups of files that have the same columns, as far as these are read; what they are, and their bytes."""
-    from pyarrow import parquet
     groups, size, schemas = list[Group](), 0, []
     for path in paths:
-        with parquet.ParquetFile(path) as source:
-            schemas.append(chosen(file, source.schema_arrow.empty_table()).schema)
+        with open_parquet(path) as source:
+            one = Reading(path, file.room, columns=file.columns)
+            schemas.append(chosen(one, source.schema_arrow.empty_table()).schema)
             if schemas[-1] != schemas[0]:
                 raise NessieError(f"{path} has other columns than {paths[0]}")
             groups += [(path, number) for number in range(source.num_row_groups)]
@@ -98,14 +115,10 @@ def chosen(file: Reading, found: Any) -> Any:
 
 def column_of(path: str, group: int, columns: Sequence[str] | None = None) -> Column:
     """The column of a row group's rows, as read_parquet makes it of all."""
-    from pyarrow import ArrowException, parquet
     file = Reading(path, MemoryBudget(), columns=columns)
-    try:
-        with parquet.ParquetFile(path) as source:
-            rows = source.read_row_group(group, columns, use_threads=False)
-            return table(file, chosen(file, rows)).values.column
-    except ArrowException:
-        raise broken(file, "Parquet") from None
+    with open_parquet(path) as source:
+        rows = source.read_row_group(group, columns, use_threads=False)
+        return table(file, chosen(file, rows)).values.column
 
 
 def is_of_numbers(kind: Any) -> bool:
@@ -131,11 +144,11 @@ def read_arrow(file: Reading) -> Arrays:
                 source.seek(0)
                 return table(file, chosen(file, ipc.open_stream(source).read_all()))
     except pa.ArrowException:
-        raise broken(file, "Arrow's") from None
+        raise broken(file.path, "Arrow's") from None
 
 
-def broken(file: Reading, kind: str) -> NessieError:
-    return NessieError(f"{file.path}: no file of {kind}, or a damaged one")
+def broken(path: str, kind: str) -> NessieError:
+    return NessieError(f"{path}: no file of {kind}, or a damaged one")
 
 
 # Reading ----------------------------------------------------------------------------------------
@@ -153,16 +166,18 @@ def table(file: Reading, found: Any) -> Arrays:
     parts = [column(file, name, held) for name, held in zip(found.column_names, columns, strict=True)]
     held = Seq(nest_right([type_ for _, type_ in parts], Pair))
     return Arrays(held, Flat(found.num_rows, nest_right([values for values, _ in parts], pair)), file,
-                  partial(wrong, file.path, found.column_names))
+                  partial(wrong, file, found.column_names))
 
 
 def pair(first: Any, rest: Any) -> Any:
     return first, rest
 
 
-def wrong(path: str, names: list[str], misfit: Misfit) -> NessieError:
-    some = f"; {path}:NAME reads one of them" * (len(names) > 1)
-    return NessieError(f"{path}: the table {misfit}", hint=f"its columns are {listed(names)}{some}")
+def wrong(file: Reading, names: list[str], misfit: Misfit) -> NessieError:
+    told, some = listed(list(map(cell, names))), f"; {file.path}:NAME reads one of them" * (len(names) > 1)
+    held = f"its columns are {told}" if file.columns is None else \
+        f"of its columns, {told} {'is' if len(names) == 1 else 'are'} read"
+    return NessieError(f"{file.path}: the table {misfit}", hint=held + some)
 
 
 def whole(chunked: Any) -> Any:

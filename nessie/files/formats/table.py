@@ -37,7 +37,7 @@ from nessie.base.types import (
 from nessie.base.values import Column, Flat, Nested, code_points
 from nessie.files.fit import complain, line_part, number, offsets_of, shorten
 from nessie.files.formats.text import guess, numbers, odd_one
-from nessie.files.names import listed, with_columns
+from nessie.files.names import FileName, listed, text_of
 from nessie.files.parts import ANY, Chars, File, Misfit, Part, require
 from nessie.files.reading import NUMBER, SHORT_TEXT, SLOT, Reading
 
@@ -104,7 +104,7 @@ class Table:
         return self.columns_complaint(f"the file {misfit}")
 
     def wrong_columns(self, due: int, wanted: Type) -> NessieError:
-        count, some = len(self.header), with_columns(self.path, list(map(unmarked, self.header[:due])))
+        count, some = len(self.header), text_of(FileName(self.path, tuple(map(unmarked, self.header[:due]))))
         held = f"the table has {count}" if count == len(self.every) else f"{count} {'is' if count == 1 else 'are'} read"
         return self.columns_complaint(
             f"{due} {'column is' if due == 1 else 'columns are'} due for {show_type(wanted, False)}, "

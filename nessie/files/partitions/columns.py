@@ -13,10 +13,10 @@ from nessie.base.source import NessieError
 from nessie.base.types import FLOAT
 from nessie.files.files import refusals
 from nessie.files.fit import number
+from nessie.files.formats.arrow_format import open_parquet
 from nessie.files.formats.table import unmarked
-from nessie.files.names import SEPARATORS, TABLES, FileName, ending_of, file_name, listed, with_columns
+from nessie.files.names import SEPARATORS, TABLES, FileName, cell, ending_of, file_name, listed, text_of
 from nessie.files.partitions.lines import header_of
-from nessie.files.partitions.partitions import open_parquet
 
 
 def refuse_other_columns(files: Any, found: Sequence[FileName]) -> None:
@@ -29,9 +29,9 @@ def refuse_other_columns(files: Any, found: Sequence[FileName]) -> None:
         names = due if file.columns is not None else names_of(file)
         if due is not None and names is not None and names != due:
             pattern = file_name(os.fsdecode(files)).path if isinstance(files, str | bytes | os.PathLike) else file.path
-            by_name = f"{with_columns(pattern, due)} reads them by name" if set(due) <= set(names) else ""
-            raise NessieError(f"{file.path} has other columns than {first}: {listed(names)} instead of {listed(due)}",
-                              hint=by_name)
+            by_name = f"{text_of(FileName(pattern, tuple(due)))} reads them by name" if set(due) <= set(names) else ""
+            held, others = [listed(list(map(cell, some))) for some in (names, due)]
+            raise NessieError(f"{file.path} has other columns than {first}: {held} instead of {others}", hint=by_name)
 
 
 def names_of(file: FileName) -> Sequence[str] | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any
 
@@ -21,14 +20,15 @@ from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.seen_files import Seen, look, refuse_other
 from nessie.files.files import refusals
-from nessie.files.formats.arrow_format import broken, chunks, pyarrow
+from nessie.files.formats.arrow_format import chunks, open_parquet
 from nessie.files.formats.numpy_format import array_in
-from nessie.files.names import PACKED, TABLES, FileName, ending_of, file_name
+from nessie.files.names import PACKED, TABLES, FileName, ending_of, file_name, shown_in
 from nessie.files.partitions.lines import Lines, lines_of
 from nessie.files.reading import Reading
 
 BYTES = 8 << 20                 # of a part, at most
 BATCH = 4 << 20                 # bytes of Parquet that are decoded at a time: as many as the processor's caches hold
+BUFFER = 1 << 20                # bytes of Parquet's pages that are read at a time
 SLOT = 8                        # bytes of a number, and of where a row begins
 TEXT = "BYTE_ARRAY"             # what Parquet calls texts; each of their characters takes CODE bytes
 CODE = 4
@@ -93,17 +93,23 @@ def files_of(files: Any) -> list[FileName]:
     """The files that are named, by a path, a folder, a pattern, or several; columns may follow each."""
     if isinstance(files, str | bytes | os.PathLike):
         name = file_name(os.fsdecode(files))
-        path = name.path
-        found = [path]
-        if os.path.isdir(path):
-            found = sorted([os.path.join(path, name) for name in os.listdir(path) if ending_of(name) in PARTS])
-        elif not os.path.exists(path) and glob.has_magic(path):
-            found = sorted(glob.glob(path))
+        found = [name.path]
+        if os.path.isdir(name.path):
+            found = [path for path in shown_in(name.path) if ending_of(path) in PARTS]
+        elif not os.path.exists(name.path) and glob.has_magic(name.path):
+            found = sorted(glob.glob(name.path))
         if not found:
-            raise NessieError(f"there are no files {path}" if not os.path.isdir(path) else
-                              f"{path}: a folder without files that have parts: {', '.join(PARTS)}")
+            raise nothing_in(name.path)
         return [replace(name, path=path) for path in found]
-    return [name for one in named(files) for name in files_of(one)]
+    return [file for one in named(files) for file in files_of(one)]
+
+
+def nothing_in(path: str) -> NessieError:
+    """The error for a folder, or a pattern, without files."""
+    if os.path.isdir(path):
+        return NessieError(f"{path}: a folder without files that have parts: {', '.join(PARTS)}")
+    return NessieError(f"there are no files {path}", hint=(
+        "columns may follow the ending of a table, also in a pattern: 'rows/*.parquet:id,r'") * (":" in path))
 
 
 def named(files: Any) -> list[Any]:
@@ -134,21 +140,9 @@ def refuse_others(files: Iterable[FileName]) -> None:
                               hint="leave them out: parts of other files are read as they are")
 
 
-@contextmanager
-def open_parquet(path: str) -> Iterator[Any]:
-    """The file, open, whose pages are read as they are needed. NessieError if it is none of Parquet."""
-    pa = pyarrow(path)
-    from pyarrow import parquet
-    try:
-        with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            yield file
-    except pa.ArrowException:
-        raise broken(Reading(path, MemoryBudget()), "Parquet") from None
-
-
 def row_groups(name: FileName) -> Iterator[Rows]:
     path = name.path
-    with open_parquet(path) as file:
+    with open_parquet(path, BUFFER) as file:
         metadata, first = file.metadata, 0
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         sizes = [(group.num_rows, bytes_of(chunks(group, name.columns))) for group in groups]

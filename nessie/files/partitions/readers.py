@@ -18,7 +18,7 @@ from nessie.files.formats.table import read_csv, read_tsv
 from nessie.files.formats.text import read_txt
 from nessie.files.names import ending_of
 from nessie.files.partitions.lines import Lines, Section
-from nessie.files.partitions.partitions import Partition, RowGroup, Rows, open_parquet, refuse_changed
+from nessie.files.partitions.partitions import BUFFER, Partition, RowGroup, Rows, refuse_changed
 from nessie.files.parts import File
 from nessie.files.reading import Reading
 
@@ -68,13 +68,13 @@ class Reader:
             file.take(found.nbytes)
             return arrow_format.table(file, found)
         except pa.ArrowException:
-            raise arrow_format.broken(file, "Parquet") from None
+            raise arrow_format.broken(part.path, "Parquet") from None
 
     def open(self, path: str) -> Opened:
         if self.opened is None or self.opened.path != path:
             self.close()
             closing = ExitStack()
-            self.opened = Opened(path, closing.enter_context(open_parquet(path)), closing)
+            self.opened = Opened(path, closing.enter_context(arrow_format.open_parquet(path, BUFFER)), closing)
         return self.opened
 
     def batches(self, opened: Opened, part: RowGroup) -> list[Any]:
