@@ -13,7 +13,7 @@ from nessie.api.thresholds import Thresholds
 from nessie.api.values.sequences import a
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.source import NessieError
-from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
+from nessie.base.system.limits import BYTES, COUNT, SECONDS, WORKERS, Amount, bytes_of
 from nessie.base.widths import SETTINGS, Widths
 from nessie.running.target_names import DASK, TARGETS
 from nessie.running.targets import Where
@@ -49,16 +49,19 @@ class Options:
 
     def __post_init__(self) -> None:
         check_target(self.target)
-        Where(self.cluster, self.workers)       # which refuses both
         for name in ("cluster", "workers"):
             if getattr(self, name) is not None and self.target != DASK:
                 raise NessieError(f"{name} is an option of the target dask, and the target is {self.target}",
                                   hint="add target='dask'")
+        check_count("workers", self.workers, WORKERS)
+        Where(self.cluster, self.workers)       # which refuses both
         memory_limit(self.memory)
-        for name in ("threads", "depth", "workers"):
+        for name in ("threads", "depth"):
             check_count(name, getattr(self, name))
-        if self.seconds is not None and not (isinstance(self.seconds, Real) and SECONDS.takes(self.seconds)):
+        if self.seconds is not None and not (is_number(self.seconds) and SECONDS.takes(self.seconds)):
             raise wrong("seconds", self.seconds, SECONDS.wanted)
+        if not isinstance(self.unchecked, bool):
+            raise wrong("unchecked", self.unchecked, "True or False")
         if not (is_whole(self.seed) and MIN_INT <= self.seed <= MAX_INT):
             raise wrong("seed", self.seed, "a whole number of 64 bits")
         check_bits("float", self.floats)
@@ -107,6 +110,10 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def memory_limit(value: Any) -> int | None:
     """The number of bytes that a limit of memory is, given as a number or as the command line takes it."""
     if isinstance(value, str):
@@ -140,16 +147,20 @@ def a_text(value: object, what: str) -> str:
     return value
 
 
+def a_path(value: object, what: str) -> str:
+    return os.fsdecode(value) if isinstance(value, bytes | os.PathLike) else a_text(value, what)
+
+
 def check_bits(name: str, bits: Any) -> None:
     """Refuse bits of numbers that there are not."""
     if bits not in SETTINGS or not is_whole(bits):
         raise wrong(name, bits, "32 or 64")
 
 
-def check_count(name: str, value: Any) -> None:
-    """NessieError for an option that is neither None nor a count."""
-    if value is not None and not (is_whole(value) and COUNT.takes(value)):
-        raise wrong(name, value, COUNT.wanted)
+def check_count(name: str, value: Any, wanted: Amount = COUNT) -> None:
+    """NessieError for an option that is neither None nor such a count."""
+    if value is not None and not (is_whole(value) and wanted.takes(value)):
+        raise wrong(name, value, wanted.wanted)
 
 
 def check_target(name: str) -> str:

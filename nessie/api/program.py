@@ -14,7 +14,7 @@ from nessie.api.calls import COMPILING, Calls
 from nessie.api.errors import Missing, as_nessie_errors
 from nessie.api.function import Function
 from nessie.api.lengths import in_form, vectors
-from nessie.api.options import Options, a_text, check_target
+from nessie.api.options import Options, a_path, a_text, check_target
 from nessie.api.parameters import arranged
 from nessie.api.plans import kinds_of, kinds_with_lengths, without_lists
 from nessie.api.thresholds import Thresholds
@@ -186,7 +186,7 @@ class Program:
     def _call(self, function: str, given: Sequence[Any], named: Mapping[str, Any], target: str | None,
               asked: syntax.TypeExp | None = None, stay: bool = False) -> Any:
         """What the function gives. `stay`: arrays of the result stay on the device, wherever the arguments lie."""
-        target = check_target(target or self._options.target)
+        target = check_target(self._options.target if target is None else target)
         tells = (asked is not None and tells_lengths(asked)) or self._session.declared(function) is not None
         kinds, plain = None, given
         if target == "cpu" and not named:
@@ -298,8 +298,7 @@ def load(path: str | os.PathLike[str], *, target: str = "cpu", threads: int | No
     `cluster`: the address of a Dask scheduler, or a client, for the target dask; `workers`: so many on this machine.
     NessieError if the file cannot be read or the program is wrong."""
     with as_nessie_errors():
-        return Program(read_source(os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else
-                                   a_text(path, "the path of a program")),
+        return Program(read_source(a_path(path, "the path of a program")),
                        Options(target, threads, memory, depth, seconds, seed, unchecked, float, int, mappings, levels,
                                tuning, cluster, workers))
 

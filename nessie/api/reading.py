@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from nessie.api.errors import as_nessie_errors
-from nessie.api.options import a_text, memory_limit
+from nessie.api.options import a_path, a_text, memory_limit
 from nessie.api.values.results import Results
 from nessie.arguments.types import GivenArgument, Parameters, types_of
 from nessie.base.source import Source
@@ -25,7 +25,7 @@ def read(path: str | os.PathLike[str], type: str | None = None, *, memory: int |
     file leaves it open (ints may be floats); `memory`: a limit in bytes, or a text such as "2G". NessieError if the
     file cannot be read, or its value is not of the type."""
     with as_nessie_errors():
-        return run_deep(lambda: read_value(os.fsdecode(path), type, memory))
+        return run_deep(lambda: read_value(a_path(path, "the path of a file"), type, memory))
 
 
 def read_value(path: str, written: str | None, memory: int | str | None) -> Any:

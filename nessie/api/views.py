@@ -153,10 +153,14 @@ class Asked:
     target: str | None
     type: syntax.TypeExp | None = None          # of the argument, as the function has been asked for at it
 
+    @property
+    def on(self) -> str:
+        """The target that is asked for, else that of the program."""
+        return check_target(self.program._options.target if self.target is None else self.target)
+
     def job(self) -> pipeline.Job:
-        target = check_target(self.target or self.program._options.target)
         session = self.program._session
-        return replace(session.job, target=target, strict=True, tuning=session.target.tuning, entry=self.function)
+        return replace(session.job, target=self.on, strict=True, tuning=session.target.tuning, entry=self.function)
 
 
 def held_by(asked: Asked) -> Held:
@@ -200,7 +204,7 @@ def compiling(work: Callable[[], T]) -> T:
 
 
 def explain(asked: Asked, everything: bool) -> Explanation:
-    if (asked.target or asked.program._options.target) == DASK:
+    if asked.on == DASK:
         return explain_cluster(asked)
 
     def work() -> Explanation:
@@ -267,7 +271,7 @@ def tuner(asked: Asked, calls: Any) -> Tuner:
     from nessie.api import tuning
     program = asked.program
     tuning.require_calls(asked.function, calls)
-    target = program._calls.target(check_target(asked.target or program._options.target))
+    target = program._calls.target(asked.on)
     return tuning.Tuner(program._calls, asked.function, target, program._source.name,
                         lambda given: held_by(replace(asked, given=given)))
 

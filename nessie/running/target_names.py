@@ -11,7 +11,6 @@ GPUS = WITHOUT_STACK
 DASK = "dask"
 TARGETS = (*COMPILED_FOR, DASK)
 LOCAL_WORKERS = 2               # where nobody names a cluster
-MOST_WORKERS = 256              # that are started on this machine
 
 
 def target_of_code(target: str) -> str:

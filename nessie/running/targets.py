@@ -33,7 +33,7 @@ from nessie.lambda_cu.running import stats
 from nessie.lambda_cu.running.stats import KernelStats
 from nessie.pipeline import Job
 from nessie.program_cache import cached_program
-from nessie.running.target_names import DASK, GPUS, LOCAL_WORKERS, MOST_WORKERS, target_of_code
+from nessie.running.target_names import DASK, GPUS, LOCAL_WORKERS, target_of_code
 from nessie.running.world import World
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Stats:
 @dataclass(frozen=True)
 class Where:
     """The workers of the target dask: those of a cluster, an address or Dask's client, or so many on this machine;
-    NessieError if both are named, or too many. `dashboard` is told the address of Dask's page."""
+    NessieError if both are named. `dashboard` is told the address of Dask's page."""
     cluster: Any = None
     workers: int | None = None
     dashboard: Callable[[str], Any] | None = None
@@ -105,9 +105,6 @@ class Where:
     def __post_init__(self) -> None:
         if self.cluster is not None and self.workers is not None:
             raise NessieError("workers are started on this machine, and cluster names those that there are")
-        if self.workers is not None and self.workers > MOST_WORKERS:
-            raise NessieError(f"at most {MOST_WORKERS} workers are started on this machine, and {self.workers:,} are "
-                              "asked for", hint="as many as it has processors do most; a cluster has more machines")
 
 
 @dataclass

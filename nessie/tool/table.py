@@ -28,6 +28,7 @@ from nessie.tool.values import (
     shapes,
     size,
     whole_number,
+    worker_count,
 )
 
 
@@ -81,7 +82,7 @@ OPTIONS = (
            "(default: cpu)", choices=TARGETS, group=WHERE, useful=BUILDING),
     Option(("--cluster",), "ADDRESS", "of Dask's scheduler, for the target dask: tcp://host:8786", group=WHERE,
            useful=LIMITING),
-    Option(("--workers",), "N", "worker processes on this machine, for the target dask (default: 2)", type=count,
+    Option(("--workers",), "N", "worker processes on this machine, for the target dask (default: 2)", type=worker_count,
            group=WHERE, useful=LIMITING),
     Option(("--dashboard",), "", "say where Dask's page is on which one sees its tasks", group=WHERE, useful=LIMITING),
     Option(("--stream",), "", "call ENTRY on some rows of files after the others, in bounded memory, and write a "

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from nessie.base.ints import MAX_INT, MIN_INT
-from nessie.base.system.limits import BYTES, COUNT, SECONDS, bytes_of
+from nessie.base.system.limits import BYTES, COUNT, SECONDS, WORKERS, Amount, bytes_of
 from nessie.tuning.shapes import Shape, shape_of
 
 LARGEST = 2 ** 48               # elements of a sequence
@@ -29,9 +29,13 @@ def names(text: str) -> list[str]:
         wrong(text, "names with commas between")
 
 
-def count(text: str) -> int:
+def count(text: str, wanted: Amount = COUNT) -> int:
     number = number_of(text)
-    return int(number) if COUNT.takes(number) else wrong(text, COUNT.wanted)
+    return int(number) if wanted.takes(number) else wrong(text, wanted.wanted)
+
+
+def worker_count(text: str) -> int:
+    return count(text, WORKERS)
 
 
 def whole_number(text: str) -> int:

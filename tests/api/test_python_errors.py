@@ -226,6 +226,12 @@ ERRORS: list[tuple[Callable[[nessie.Program], Any], str]] = [
     # Options, and programs
     (lambda p: nessie.compile("", threads="x"), r"threads is a whole number from 1 to 10\^18, not 'x'"),  # type: ignore
     (lambda p: nessie.compile("", threads=-1), r"threads is a whole number from 1 to 10\^18, not -1"),
+    (lambda p: nessie.compile("", target="dask", workers="2"),                                        # type: ignore
+     "workers is a whole number from 1 to 256, not '2'"),
+    (lambda p: nessie.compile("", seconds=True), r"seconds is a number of seconds up to .*, not True"),
+    (lambda p: nessie.compile("", unchecked="no"), "unchecked is True or False, not 'no'"),           # type: ignore
+    (lambda p: p.same.explain([1], target=[]), r"there is no target \[\]; the targets are cpu"),
+    (lambda p: nessie.read(5), "the path of a file is a str, not an int"),                            # type: ignore
     (lambda p: nessie.compile("", memory=-1), r"memory is a number of bytes up to 10\^18, such as 5000, .*, not -1"),
     (lambda p: nessie.compile("", memory="2X"), r"memory is a number of bytes up to .*, not '2X'"),
     (lambda p: nessie.compile("", memory="0"), r"memory is a number of bytes up to .*, not '0'"),

@@ -133,7 +133,6 @@ NO_EXAMPLES = {
                     "is told to Python programs (tests/api/partitions)"),
     "\0: cannot be written: it is no plain file": MACHINE,
     "workers are started on this machine, and cluster names those that there are": WORKERS,
-    "at most \0 workers are started on this machine, and \0 are asked for": WORKERS,
     "nessie/base/system/seen_files.py": "is told where there are workers (tests/files/test_tables_by_workers.py)",
     "nessie/files/written_by_workers.py": "is told where there are workers (tests/files/test_results_by_workers.py)",
     "cudagen/cluster/engine.py": WORKERS, "cudagen/cluster/on_dask.py": WORKERS,

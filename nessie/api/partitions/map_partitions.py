@@ -21,6 +21,7 @@ from nessie.api.partitions.elsewhere import made_of
 from nessie.api.partitions.results import Results
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError
+from nessie.base.system.limits import WORKERS
 from nessie.base.types import Fun
 from nessie.files.files import TableStyle
 from nessie.files.names import TABLES, FileName, ending_of
@@ -91,7 +92,7 @@ def columns_of(column: Any) -> Sequence[str] | None:
 
 def where_of(cluster: Any, workers: int | None) -> Where | None:
     """The workers that are asked for, if any are; NessieError for a number of workers that is none."""
-    check_count("workers", workers)
+    check_count("workers", workers, WORKERS)
     return None if cluster is None and workers is None else Where(cluster, workers)
 
 

@@ -22,6 +22,7 @@ class Amount:
 
 
 COUNT = Amount("a whole number from 1 to 10^18", 10**18)            # of threads or nested calls
+WORKERS = Amount("a whole number from 1 to 256", 256)               # that are started on one machine
 BYTES = Amount("a number of bytes up to 10^18, such as 5000, 64K or 2.5G", 10**18)
 SECONDS = Amount("a number of seconds up to 10^9, such as 0.5 or 60", 10**9, whole=False)
 

@@ -280,10 +280,10 @@ def test_what_is_refused(rows: Any, program: nessie.Program, tmp_path: Path) -> 
     ({"column": []}, "column is the name of a column, or a list of names, not []"),
     ({"column": ["r", 2]}, "column is the name of a column, or a list of names, not ['r', 2]"),
     ({"column": {"rows": "r"}}, "column is the name of a column, or a list of names, not {'rows': 'r'}"),
-    ({"workers": 0}, "workers is a whole number from 1 to 10^18, not 0"),
-    ({"workers": -1}, "workers is a whole number from 1 to 10^18, not -1"),
-    ({"workers": "2"}, "workers is a whole number from 1 to 10^18, not '2'"),
-    ({"workers": 1.5}, "workers is a whole number from 1 to 10^18, not 1.5"),
+    ({"workers": 0}, "workers is a whole number from 1 to 256, not 0"),
+    ({"workers": -1}, "workers is a whole number from 1 to 256, not -1"),
+    ({"workers": "2"}, "workers is a whole number from 1 to 256, not '2'"),
+    ({"workers": 1.5}, "workers is a whole number from 1 to 256, not 1.5"),
 ])
 def test_options_of_a_wrong_kind_are_refused(options: Any, message: str, rows: Any, program: nessie.Program,
                                              monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

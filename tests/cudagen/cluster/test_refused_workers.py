@@ -195,6 +195,8 @@ def test_nothing_loads_dask_without_need() -> None:
 
 def test_options_of_another_target_are_refused() -> None:
     for options, message in ((["--workers", "2"], "--workers is an option of the target dask"),
+                             (["--target", "dask", "--workers", "0"], "0 is not a whole number from 1 to 256"),
+                             (["--target", "dask", "--workers", "257"], "257 is not a whole number from 1 to 256"),
                              (["--target", "dask", "--workers", "2", "--cluster", "tcp://a:1"],
                               "--workers starts workers on this machine")):
         found = finished([sys.executable, "-m", "nessie", "eval", "1;", *options])
