@@ -12,8 +12,10 @@ before the driver knows of them: tasks refuse to be done there, and the driver t
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent import futures
@@ -25,14 +27,14 @@ from weakref import WeakKeyDictionary
 
 from nessie.base.source import NessieError, Unsupported
 from nessie.base.system.extras import install
-from nessie.base.system.forking import STEADY, across_forks, anew_in_children
+from nessie.base.system.forking import LOOK, STEADY, Turn, across_forks
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there, look
 from nessie.cudagen.cluster.engine import Does, Sight, Wait, by_name, died, quiet
 from nessie.cudagen.cluster.processes.fitness import alike, fit
 from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
 from nessie.cudagen.cluster.processes.questions import Questions
-from nessie.cudagen.cluster.processes.waiting import LOOK, Silence, answer, held, in_thread
+from nessie.cudagen.cluster.processes.waiting import Silence, answer, in_thread
 from nessie.cudagen.cluster.processes.watch import Watch
 from nessie.cudagen.cluster.tasks import runs
 
@@ -76,8 +78,7 @@ class OnDask:
         from distributed.scheduler import KilledWorker
         self.refuse_child()
         waiting, watch = list(waiting), Watch(self, does)
-        values = asyncio.run_coroutine_threadsafe(self.client.gather(waiting, asynchronous=True),
-                                                  self.client.loop.asyncio_loop)
+        values = self.ask.begin(self.client.gather(waiting, asynchronous=True))
         try:
             while not futures.wait([values], LOOK).done:
                 wait(*watch.look(waiting))
@@ -158,20 +159,15 @@ class OnDask:
 
 
 _shared: dict[object, OnDask] = {}          # by what was asked for
-_making: dict[object, threading.Lock] = {}  # likewise: held while an engine is made
+_making: dict[object, Turn] = {}            # likewise: of who makes an engine
 _sharing = across_forks(threading.RLock())
-
-
-@anew_in_children
-def none_is_made() -> None:
-    _making.clear()
 
 
 def shared(asked_for: object, make: Callable[[], OnDask]) -> OnDask:
     """The engine that others have for this, or a new one. Who asks for another one does not wait for it."""
     with _sharing:
-        making = _making.setdefault(asked_for, threading.Lock())
-    with held(making):
+        making = _making.setdefault(asked_for, Turn())
+    with making.taken():
         with _sharing:
             engine = _shared.get(asked_for)
             if engine is not None and engine.runs:
@@ -259,13 +255,28 @@ def memory_of_tasks(dask_scheduler: Any) -> int | None:
 
 
 def of_distributed(name: str) -> Any:
-    """Imported by a thread of its own, since a Ctrl-C would leave half of it."""
-    def imported() -> Any:
+    """What is called so there. Nobody waits for STEADY where it has been imported, so that engines are made with it or
+    without."""
+    found = sys.modules.get("distributed")
+    if found is None or getattr(found.__spec__, "_initializing", False):
         with STEADY:
-            import distributed
-            return distributed
+            found = imported("distributed")
+    return getattr(found, name)
+
+
+def imported(module: str) -> Any:
+    """By a thread of its own, since a Ctrl-C would leave half of it; who waits goes when that is done."""
+    ended = threading.Event()
+
+    def work() -> Any:
+        try:
+            return importlib.import_module(module)
+        finally:
+            ended.set()
     try:
-        return getattr(answer(in_thread(imported, lambda _: None)), name)
+        return answer(in_thread(work, lambda _: None))
     except ImportError:
         raise Unsupported("the target dask needs Dask's distributed, which is not installed",
                           hint=install("dask")) from None
+    finally:
+        ended.wait()

@@ -116,7 +116,7 @@ class Workers:
         began = deadline()
 
         def wait(done: int, of: int, lacks: str) -> None:
-            alone = (kernel, function) in self.told.on_one
+            alone = of == 1 and (kernel, function) in self.told.on_one
             told = [f"{phase_of(function)} {'on one worker' if alone else f'{done}/{of} slabs'}"] if function else []
             self.progress = ", ".join([*told, *([lacks] if lacks else [])])
             if began.passed():

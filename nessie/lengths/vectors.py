@@ -39,7 +39,7 @@ from nessie.syntax.types import names_in
 
 TRIED = 2 ** 22                 # rows, where only a sum of all lengths tells; and a few times as many as elements
 MOST_ROWS = 2 ** 48
-MOST_BLOCKS = 2 ** 16           # of rows, whose lengths are summed, in some seconds: their starts would take 8 GiB
+MOST_BLOCKS = 2 ** 16           # of rows, whose lengths are summed, in some seconds: their starts would take 4 GiB
 WORD = 8
 
 
@@ -208,10 +208,11 @@ def with_count(outer: syntax.TypeSeq, count: int, told: Told) -> Told:
 
 def sum_in_blocks(levels: list[syntax.TypeSeq], count: int, told: Told, most: int) -> int | None:
     """Return how many elements so many rows have, by a sum of all lengths; None as soon as there are more than
-    `most`, and more rows, or the rows are more than MOST_BLOCKS. NessieError if a length is wrong."""
-    total = 0
+    `most`, and more rows, or where rows are more than MOST_BLOCKS and a few times as many as `most`. NessieError if a
+    length is wrong."""
+    total, last = 0, max(MOST_BLOCKS, 4 * most // BLOCK)
     for block, part in enumerate(blocks(levels, count, told)):
-        if total > most or block == MOST_BLOCKS:
+        if total > most or block == last:
             return None
         total += part
     return total if total <= MOST_ROWS else None

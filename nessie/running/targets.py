@@ -23,7 +23,7 @@ from nessie.base.source import NessieError, Span
 from nessie.base.system.deadline import NEVER, Deadline, TimeIsUp, deadline
 from nessie.base.system.deep import next_part, run_deep
 from nessie.base.system.ending import do_now, with_owner
-from nessie.base.system.forking import STEADY
+from nessie.base.system.forking import STEADY, Turn
 from nessie.base.system.free_memory import free_memory
 from nessie.base.system.limits import COMMAND_LINE, LimitHints
 from nessie.base.types import Type
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nessie.cudagen.cluster.device import Cluster
     from nessie.cudagen.cluster.engine import Engine
     from nessie.cudagen.cluster.files.hands import Hands
+    from nessie.cudagen.cluster.on_dask import OnDask
     from nessie.cudagen.cluster.workers import ToldOfCluster
     from nessie.cudagen.cpu.assemble import CpuProgram
     from nessie.cudagen.cpu.device import Cpu
@@ -124,6 +125,7 @@ class Target:
     told: ToldOfCluster | None = None   # of what it has done, if somebody asks
     release: finalize[Any, Target] | None = None        # what closes the engine when this object is garbage
     ended: bool = False         # nothing asks for workers any more
+    connecting: Turn = field(default_factory=Turn)      # of who asks for workers
 
     def __post_init__(self) -> None:
         if self.name == "cuda":
@@ -255,22 +257,31 @@ class Target:
 
     def engine_of_cluster(self) -> Engine:
         """The workers, which are connected or started when they are first needed. They go with this object."""
+        engine = self.engine
+        if engine is not None and engine.runs:
+            return engine
+        with STEADY:
+            from nessie.cudagen.cluster.on_dask import connected, of_distributed, started
+        of_distributed("Client")            # nobody imports in another's turn, whoever has STEADY
+        where = self.where
+        with self.connecting.taken():
+            return self.connect(lambda: started(where.workers or LOCAL_WORKERS) if where.cluster is None
+                                else connected(where.cluster))
+
+    def connect(self, make: Callable[[], OnDask]) -> Engine:
+        """The workers that have been asked for meanwhile, or new ones."""
         if self.ended:
             raise NessieError("the program is closed, and has no workers any more",
                               hint="load it anew, or close it when all calls are done")
-        if self.engine is not None and not self.engine.runs:
-            self.close()
-        if self.engine is None:
-            with STEADY:
-                from nessie.cudagen.cluster.on_dask import connected, started
-            where = self.where
-            named = where.cluster is not None
-            engine = connected(where.cluster) if named else started(where.workers or LOCAL_WORKERS)
-            self.release = with_owner(self, engine.close)      # which waits for a thread of Dask's
-            if where.dashboard is not None:
-                where.dashboard(f"Dask's dashboard: {engine.dashboard}")
-            self.engine = engine
-        return self.engine
+        if self.engine is not None and self.engine.runs:
+            return self.engine
+        self.close()
+        engine = make()
+        self.release = with_owner(self, engine.close)      # which waits for a thread of Dask's
+        if self.where.dashboard is not None:
+            self.where.dashboard(f"Dask's dashboard: {engine.dashboard}")
+        self.engine = engine
+        return engine
 
     def close(self) -> None:
         """Workers go, unless others share them. The next run asks for them again."""
@@ -283,8 +294,9 @@ class Target:
 
     def end(self) -> None:
         """Workers go, and are not asked for again."""
-        self.close()
         self.ended = True
+        with self.connecting.taken():
+            self.close()
 
     def warm_device(self, built: CpuProgram | GpuProgram) -> Cpu | Gpu | Cluster:
         """A device that runs the program's best code from its first run on."""

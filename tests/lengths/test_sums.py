@@ -147,6 +147,7 @@ def test_more_rows_below_others_than_can_be_counted(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(vectors, "MOST_BLOCKS", 100)
     assert blocked(levels(rows.format("max(0, rem(k * i, 7) - 7)")), 9, 5) is None
     assert blocked(levels(rows.format("max(0, rem(k * i, 7) - 7)")), 3, 5) == 0
+    assert blocked(levels("[i < n => [int; rem(i * i, 2)]]"), 2 ** 20, 2 ** 20) == 2 ** 19    # as many as elements
     call = nessie.compile(f"function g(b, a) : ([int; n], {rows.format('rem(k * i, 7)')}) -> int = #b + #a;").g
     with pytest.raises(nessie.NessieError, match=r"5 elements, and .* has too many for n = 9"):
         call(np.arange(9), np.arange(5))

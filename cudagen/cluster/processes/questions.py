@@ -13,7 +13,8 @@ from time import monotonic, sleep
 from typing import Any
 
 from nessie.base.source import NessieError
-from nessie.cudagen.cluster.processes.waiting import LOOK, Silence, answer, answered
+from nessie.base.system.forking import LOOK
+from nessie.cudagen.cluster.processes.waiting import Silence, answer, answered
 
 SILENT = 60.0                   # seconds until whoever is there must have answered
 PARTING = 2.0                   # seconds that workers have to hear that nobody waits for them

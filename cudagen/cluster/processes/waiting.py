@@ -3,19 +3,20 @@ Python's, which it does every LOOK seconds here.
 
     in_thread           what a thread of its own makes
     answer, answered    what others make, in time
-    held                a lock
+
+Locks that are waited for so are turns (nessie.base.system.forking).
 """
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from concurrent import futures
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from math import inf
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
-LOOK = 0.2
+from nessie.base.system.forking import LOOK
 
 T = TypeVar("T")
 
@@ -61,13 +62,3 @@ def answered(questions: Collection[futures.Future[T]], end: float) -> set[future
     finally:
         for question in questions:
             question.cancel()
-
-
-@contextmanager
-def held(lock: Any) -> Iterator[None]:
-    while not lock.acquire(timeout=LOOK):
-        pass
-    try:
-        yield
-    finally:
-        lock.release()

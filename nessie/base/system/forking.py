@@ -2,7 +2,7 @@
 
 The child has only the thread that forked, and every lock as it was: a lock that another thread held, even an import's,
 is never released. So a fork first takes the locks of long work, or of data that would be left half done, outermost
-first (`across_forks`), and waits for their holders. The child makes the other locks anew (`anew_in_children`).
+first (`across_forks`), and waits for their holders. The child makes the other locks anew (`anew_in_children`, `Turn`).
 
 The modules that a call needs are imported before the call, or while STEADY is held.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property as _cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -26,7 +27,9 @@ else:
             found = vars(instance)[self.attrname] = self.func(instance)
             return found
 
-__all__ = ["STEADY", "across_forks", "anew_in_children", "cached_property"]
+__all__ = ["LOOK", "STEADY", "Turn", "across_forks", "anew_in_children", "cached_property"]
+
+LOOK = 0.2                      # seconds from one look to the next whether what is waited for is interrupted
 
 
 class Lock(Protocol):
@@ -67,6 +70,26 @@ def anew_in_children(work: Callable[[], None]) -> Callable[[], None]:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=work)
     return work
+
+
+class Turn:
+    """A lock, which a thread of a process holds. Who waits for it hears an interrupt; a child has one of its own."""
+
+    def __init__(self) -> None:
+        self.process, self.lock = os.getpid(), threading.RLock()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        if self.process != os.getpid():
+            self.process, self.lock = os.getpid(), threading.RLock()
+        lock = self.lock
+        try:
+            while not lock.acquire(timeout=LOOK):
+                pass
+            yield
+        finally:
+            with suppress(RuntimeError):        # an interrupt came before it was this thread's
+                lock.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,34 @@ def test_scripts_need_nothing_around_them(text: str, tmp_path: Any) -> None:
     assert (found.returncode, found.stdout, found.stderr) == (0, "5999998\n", "")
 
 
+VARIABLE = """
+import nessie, numpy as np
+program = nessie.compile("n = 3; function plus(xs) = {x + n : x in xs};", target="dask", workers=1)
+print(program.plus(np.arange(3_000_000))[-1])
+"""
+
+
+def test_a_variable_of_the_program_needs_workers_first(tmp_path: Any) -> None:
+    """It is evaluated while the program is compiled, which others wait for."""
+    (tmp_path / "script.py").write_text(VARIABLE)
+    found = finished([sys.executable, tmp_path / "script.py"])
+    assert (found.returncode, found.stdout, found.stderr) == (0, "3000002\n", "")
+
+
+def test_threads_that_call_first_ask_for_workers_once() -> None:
+    program = nessie.compile(DOUBLE, target="dask", workers=1)
+    threads = [Thread(target=program.double, args=[MANY]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    engine = on_dask._shared[1]
+    assert engine.users == 1
+    program.close()
+    assert not engine.runs
+    assert 1 not in on_dask._shared
+
+
 def test_a_page_that_does_not_answer_is_told(engine: OnDask, monkeypatch: pytest.MonkeyPatch) -> None:
     link, client = engine.dashboard, type(engine.client)
     assert link == engine.client.dashboard_link
@@ -115,12 +144,12 @@ def lives(process: psutil.Process) -> bool:
         return False
 
 
-def test_workers_that_are_starting_end_with_who_has_started_them() -> None:
+def test_workers_that_are_starting_end_with_who_has_started_them(tmp_path: Any) -> None:
     """Of so many, none is ready when it goes."""
     with subprocess.Popen([sys.executable, "-c", own_workers.BEGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
-        process.stdin.write(json.dumps([sys.path, 12]).encode() + b"\n")
+        process.stdin.write(json.dumps([sys.path, 12, str(tmp_path / "files")]).encode() + b"\n")
         process.stdin.flush()
         wait_until("a worker begins", lambda: psutil.Process(process.pid).children(recursive=True))
         starting = psutil.Process(process.pid).children(recursive=True)

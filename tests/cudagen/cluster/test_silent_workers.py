@@ -103,7 +103,7 @@ def test_who_waits_for_an_answer_holds_up_nobody(silent: str, engine: OnDask, mo
     thread = Thread(target=connect)
     thread.start()
     assert nessie.compile("function triple(xs) = {3 * x : x in xs};").triple([1, 2]).tolist() == [3, 6]
-    other = started(2)                          # which has other workers than those that are asked
+    other = started(2)                          # the engine of the workers, one of whom does not answer
     assert other is engine
     other.close()
     assert not said
@@ -131,9 +131,12 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatc
 def test_workers_that_have_stopped_end_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_workers, "GRACE", 1.0)
     engine = started(1)
+    assert engine.own is not None
     (worker,) = engine.client.run(os.getpid).values()
+    assert os.listdir(engine.own.folder)
     os.kill(worker, signal.SIGSTOP)
     engine.close()
+    assert not os.path.exists(engine.own.folder)
     wait_until("that the worker has gone", lambda: not psutil.pid_exists(worker))
 
 
