@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from threading import Lock
 from typing import Any
 
 from nessie.base.records import dataclass
@@ -99,19 +100,33 @@ class Reader:
 
 
 class Readers:
-    """Reads parts of several files, whose rows belong together: each file by a reader of its own."""
+    """Reads parts of several files, whose rows belong together: each file by a reader of its own. One thread reads;
+    any may close."""
 
     def __init__(self) -> None:
-        self.every: list[Reader] = []
+        self.every, self.reads, self.closed = list[Reader](), Lock(), False
 
     def read(self, parts: Sequence[Partition], room: Callable[[], MemoryBudget]) -> list[File]:
         """A part of each. `room`: for one of them."""
-        self.every.extend([Reader() for _ in parts[len(self.every):]])
-        return [reader.read(part, room()) for reader, part in zip(self.every, parts, strict=True)]
+        try:
+            with self.reads:
+                if self.closed:
+                    raise ValueError("the files of parts are closed")
+                self.every.extend([Reader() for _ in parts[len(self.every):]])
+                return [reader.read(part, room()) for reader, part in zip(self.every, parts, strict=True)]
+        finally:
+            if self.closed:
+                self.close()
 
     def close(self) -> None:
-        for reader in self.every:
-            reader.close()
+        """Nothing is read any more. A thread that reads closes the files when it has done so; nobody waits for it."""
+        self.closed = True
+        if self.reads.acquire(blocking=False):
+            try:
+                for reader in self.every:
+                    reader.close()
+            finally:
+                self.reads.release()
 
 
 def rows_of_array(part: Rows, room: MemoryBudget) -> File:

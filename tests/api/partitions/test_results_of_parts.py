@@ -206,24 +206,32 @@ def test_no_thread_reads_on_behind_an_error_or_a_close(tmp_path: Path, monkeypat
 
 
 def test_files_are_closed_behind_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where it comes while the thread that reads is waited for."""
+    """Even where it comes while the thread that reads is waited for, and that thread opens another file then."""
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path, program = tmp_path / "xs.parquet", nessie.compile(TEXT)
-    parquet.write_table(pa.table({"x": np.arange(100.0)}), path, row_group_size=10)
+    paths, program = [tmp_path / "xs.parquet", tmp_path / "ys.parquet"], nessie.compile(TEXT)
+    for path in paths:
+        parquet.write_table(pa.table({"x": np.arange(100.0)}), path)
     shutdown, open_, opened = ThreadPoolExecutor.shutdown, Reader.open, list[Any]()
+    begins, goes_on, pools = threading.Event(), threading.Event(), list[ThreadPoolExecutor]()
 
     def interrupted(pool: ThreadPoolExecutor, *arguments: Any, **more: Any) -> None:
-        shutdown(pool, *arguments, **more)
+        pools.append(pool)
         raise KeyboardInterrupt
 
     def noted(reader: Reader, path: str) -> Any:
+        if path == str(paths[1]):
+            begins.set()
+            assert goes_on.wait(60)
         opened.append(open_(reader, path))
         return opened[-1]
 
     monkeypatch.setattr(Reader, "open", noted)
-    found = program.twice.map_partitions(path)
+    found = program.twice.map_partitions(paths)
     next(found)
+    assert begins.wait(60)
     monkeypatch.setattr(ThreadPoolExecutor, "shutdown", interrupted)
     with pytest.raises(KeyboardInterrupt):
         found.close()
-    assert opened and all([one.file.closed for one in opened])
+    goes_on.set()
+    shutdown(pools[0])
+    assert [one.path for one in opened] == [str(path) for path in paths] and all([one.file.closed for one in opened])
