@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -34,6 +35,7 @@ EDITION = 4                   # of what is made of a text before LLVM reads it: 
 
 _LOCK = across_forks(Lock())
 _loaded: list[Any] = []                 # the libraries in memory; one that is dropped is unmapped
+_numbers = count()                      # names of libraries; one that an interrupt has left linked keeps its own
 
 
 def build(text: str, quick: bool = False) -> bytes:
@@ -66,7 +68,7 @@ def load(code: bytes, names: Iterable[str]) -> dict[str, int]:
         builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in wanted:
             builder.export_symbol(name)
-        library = builder.link(just_in_time(), f"library {len(_loaded)}")
+        library = builder.link(just_in_time(), f"library {next(_numbers)}")
         _loaded.append(library)
         return {name: int(library[name]) for name in wanted}
 

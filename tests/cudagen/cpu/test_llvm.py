@@ -280,6 +280,20 @@ def test_sums_have_the_same_bits_however_they_are_built(n: int) -> None:
     assert sums == [sum(lanes.tolist())] * 2
 
 
+def test_code_is_loaded_behind_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which comes when LLVM has linked a library, and nobody has it yet: its name stays taken."""
+    class Interrupted(list[Any]):
+        def append(self, one: Any) -> None:
+            raise KeyboardInterrupt
+
+    code = building.build(llvm.llvm(parse(SUM_IN_LANES.replace("VALUE", "xs[i]"))), True)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(building, "_loaded", Interrupted(building._loaded))
+        with pytest.raises(KeyboardInterrupt):
+            building.load(code, ["f.call"])
+    assert building.load(code, ["f.call"])["f.call"]
+
+
 @pytest.mark.parametrize("body", [
     "var float m = -inf; for (i = 0; i < n; i += 1) { m = max(m, xs[i]); } out[0] = m;",
     "for (i = 0; i < n; i += 1) { out[i] = (xs[i] * ys[i] + 1.5) * (xs[i] - ys[i]); }",
