@@ -16,7 +16,8 @@ again in chunks of a few items, none of which stays.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,17 @@ UNKNOWN = ("What small data cannot tell: how many elements there would be where 
            "collect\n(a few are one worker's), and which version of a kernel their number would choose.")
 
 
-Sources = Mapping[tuple[str, str], int]         # of an argument, how it comes to tasks, and so many of its bytes
+Sources = Sequence[tuple[str, str, int]]        # of an argument, how it comes to tasks, and so many of its bytes
 
 
-def sources(values: Mapping[str, Any]) -> Sources:
-    """How the arguments of these names come to tasks, if all workers see the files that they are in."""
-    found: dict[tuple[str, str], int] = {}
-    for name, value in values.items():
+def sources(values: Iterable[tuple[str, Any]]) -> Sources:
+    """How arguments, each with a name, come to tasks, if all workers see the files that they are in."""
+    found = list[tuple[str, str, int]]()
+    for name, value in values:
+        sizes = Counter[str]()
         for array in arrays_in(value):
-            how = way(array)
-            found[name, how] = found.get((name, how), 0) + len(array) * array.dtype.itemsize
+            sizes[way(array)] += len(array) * array.dtype.itemsize
+        found += [(name, how, size) for how, size in sizes.items()]
     return found
 
 
@@ -68,10 +70,10 @@ def way(array: np.ndarray[Any, Any] | OnDevice) -> str:
     return BY_TASKS if len(array) > FEW and mapped_in(array) is not None else SENT
 
 
-def in_words(told: ToldOfCluster, as_large: ToldOfCluster | None, why: str = "", come: Sources | None = None) -> str:
+def in_words(told: ToldOfCluster, as_large: ToldOfCluster | None, why: str = "", come: Sources = ()) -> str:
     """What was done, and what would be if the data were large; `why` that is not known; how arguments `come`."""
     if told.tasks:
-        return table([(name, how, f"{size:,} bytes") for (name, how), size in (come or {}).items()]) + explained(told)
+        return table([(name, how, f"{size:,} bytes") for name, how, size in come]) + explained(told)
     small = f"These data are small: launches on at most {HERE:,} elements are on the driver, and all of these are."
     if as_large is None:
         return f"{small}\nHow large data would lie is not known: {why}.\n"

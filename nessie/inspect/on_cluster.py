@@ -37,7 +37,7 @@ class OnCluster:
         told = self.large or self.told
         return {"small": not self.told.tasks,
                 "arguments": [{"argument": name, "comes": how, "bytes": size}
-                              for (name, how), size in self.come.items()],
+                              for name, how, size in self.come],
                 "arrays": [{"kernel": kernel, "array": array, "lies": how, "bytes": size}
                            for (kernel, array), (how, size) in sorted(told.lies.items())],
                 "driver": sorted(told.here), "tasks": told.tasks.total(), "waits": told.waits, "bytes": told.came}
@@ -47,8 +47,8 @@ def explain_on_cluster(session: Session, workers: int | None, function: str, arg
                        called: Sequence[str]) -> OnCluster:
     """Of so many workers; None: as many as are started without a number. Arrays have the names that the function gives
     them, however its arguments come. `called`: what the user calls the arguments."""
-    values = {name: session.values[exp.name] for name, exp in zip(called, arguments, strict=True)
-              if isinstance(exp, syntax.Name) and exp.name in session.values}
+    values = [(name, session.values[exp.name]) for name, exp in zip(called, arguments, strict=True)
+              if isinstance(exp, syntax.Name) and exp.name in session.values]
     exp, type_ = session.infer_expression(syntax.Apply(syntax.Name(function), tuple_of(arguments)))
     prepared = prepare_call(session, function, arguments)
     target = told_cluster(session.target, workers)

@@ -107,6 +107,8 @@ def test_where_arguments_come_from_is_told(path: str, tmp_path: Path, capsys: py
         "@xs.parquet:is read by workers, by row groups 40,000 bytes"]
     assert lines("@xs.json", "@is.npy")[0] == "@xs.json sent by the driver 40,000 bytes"
     assert lines("@few.npy", "[3, 2]") == [], "all is on the driver"
+    np.save("same.npy", places)
+    assert lines("@same.npy", "@same.npy") == ["@same.npy read by tasks, each what it needs 40,000 bytes"] * 2
     np.save("is.npy", places % 20)
     assert lines("@few.npy", "@is.npy")[0] == "@few.npy sent by the driver 160 bytes"
     program = nessie.compile(TEXT, target="dask", workers=2)
