@@ -83,8 +83,8 @@ class Program:
         return self
 
     def close(self) -> None:
-        """End the workers that the target dask has started for this program, or leave the cluster. Results stay; a
-        later call that needs workers is an error. `with nessie.load(...) as program:` closes it, too."""
+        """End the workers that the target dask has started for this program, or leave the cluster. Results stay;
+        later calls are errors, also those that need no workers. `with nessie.load(...) as program:` closes it, too."""
         self._calls.close()
         self._session.target.end()
 

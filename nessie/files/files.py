@@ -38,7 +38,7 @@ from nessie.base.source import NessieError
 from nessie.base.system.memory import MemoryBudget
 from nessie.base.system.writing import write_file
 from nessie.base.types import CHAR, ContentOf, Seq, Type, components, expand, holds_function, no_datatypes, show_type
-from nessie.files.names import PACKED, SEPARATORS, TABLES, ending_of, file_name
+from nessie.files.names import BY_PARTS, PACKED, SEPARATORS, TABLES, ending_of, file_name
 from nessie.files.reading import Reading
 
 if TYPE_CHECKING:
@@ -117,8 +117,10 @@ def refusals(path: str) -> Iterator[None]:
     except OSError as error:
         pattern = isinstance(error, FileNotFoundError) and any(sign in path for sign in "*?[")
         reason = os.strerror(error.errno) if error.errno else error         # PyArrow's own text tells the path again
+        tables = f"; {os.path.dirname(path)} names the tables of a folder, as one" * path.endswith("/*.parquet")
         raise NessieError(f"{path}: cannot be read: {reason}",
-                          hint="--stream reads all files of a pattern, some rows after the others" * pattern) from None
+                          hint=f"{BY_PARTS} all files of a pattern, some rows after the others{tables}" * pattern
+                          ) from None
     except MemoryError:
         raise NessieError(f"{path}: out of memory while reading it") from None
     except RecursionError:

@@ -25,6 +25,7 @@ PACKED = ".gz"                  # ends the name of a file that gzip has packed
 TEXTS = (".json", ".jsonl", ".txt", ".csv", ".tsv", ".mtx")             # gzip may pack them
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 TABLES = (*SEPARATORS, ".arrow", ".parquet")
+BY_PARTS = "--stream, or map_partitions, reads"       # many files, in hints
 SHOWN = 20                      # names of columns in a message
 
 

@@ -55,8 +55,9 @@ def by_hand() -> bool:
 def leave(ended_with: int, at_once: bool) -> int:
     """Return the exit status, unless the process ends here: by the signal that has ended its work, or `at_once`,
     whatever other threads do."""
-    if ended_with > DIED:
+    if at_once or ended_with > DIED:
         end()
+    if ended_with > DIED:
         with suppress(ValueError, OSError):
             signal.signal(ended_with - DIED, signal.SIG_DFL)
             os.kill(os.getpid(), ended_with - DIED)

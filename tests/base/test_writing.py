@@ -260,17 +260,30 @@ def test_a_file_that_does_not_become_complete_changes_nothing(where: str, tmp_pa
     assert path.read_bytes() == b"old" and sorted(tmp_path.iterdir()) == others
 
 
-def test_a_file_that_grows_goes_with_a_signal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("status", [143, 1])
+def test_a_file_that_grows_goes_with_a_signal_or_with_work_that_is_left(status: int, tmp_path: Path) -> None:
+    """A time limit leaves work that does not end."""
     (tmp_path / "x").write_text("old")
     text = """
 import sys
 from nessie.base.system.writing import replacing
 from nessie.tool.signals import leave
 with replacing(sys.argv[1]):
-    leave(143, True)
+    leave(int(sys.argv[2]), True)
 """
-    finished([sys.executable, "-c", text, str(tmp_path / "x")], cwd=ROOT)
+    finished([sys.executable, "-c", text, str(tmp_path / "x"), str(status)], cwd=ROOT)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_file_goes_that_an_interrupt_comes_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made, and nobody has been told of it."""
+    def interrupted(*_: object) -> None:
+        assert [*tmp_path.iterdir()]
+        raise KeyboardInterrupt
+    monkeypatch.setattr(unfinished, "flock", interrupted)
+    with pytest.raises(KeyboardInterrupt), replacing(str(tmp_path / "x")):
+        pass
+    assert not [*tmp_path.iterdir()]
 
 
 HALF = """

@@ -242,6 +242,9 @@ def test_a_file_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     ragged = Flat(1, Nested(np.array([0, 3]), np.arange(3.0)))
     with pytest.raises(NessieError, match="row 0 has length 2, row 4 has 3"):
         grown(tmp_path / "a.npy", [ROWS, ragged], Seq(Seq(FLOAT)))
+    ragged = Flat(2, Nested(np.array([0, 2, 3]), np.arange(3.0)))
+    with pytest.raises(NessieError, match=r"row 4 has length 2, row 5 has 1\nhint: a folder of tables"):
+        grown(tmp_path / "a.npy", [ROWS, ragged], Seq(Seq(FLOAT)))
     assert (tmp_path / "a.npy").read_bytes() == b"old" and [*tmp_path.iterdir()] == [tmp_path / "a.npy"]
 
 

@@ -29,9 +29,10 @@ BINARY = getattr(os, "O_BINARY", 0)
 def unfinished_file(target: str, mode: int) -> Iterator[str]:
     """The path of a new, empty file, which is gone at the end, unless it was moved. OSError if it cannot be made."""
     remove_left(target)
-    handle, path = held_file(target, mode)
-    due = at_end(partial(removed, path))
+    path = os.path.join(os.path.dirname(target), f"{beginning(target)}{os.urandom(8).hex()}{ENDING}")
+    due, handle = at_end(partial(removed, path)), None      # before there is a file: Ctrl-C comes at any moment
     try:
+        handle = held_file(path, mode)
         yield path
     finally:
         do_now(due)
@@ -39,19 +40,18 @@ def unfinished_file(target: str, mode: int) -> Iterator[str]:
             os.close(handle)
 
 
-def held_file(target: str, mode: int) -> tuple[int | None, str]:
-    """A new file, and what it is held by, if it is. One that another process has looked at before it was held, and
-    removed, is made anew."""
+def held_file(path: str, mode: int) -> int | None:
+    """What a new file is held by, if it is. One that another process has looked at before it was held, and removed, is
+    made anew."""
     while True:
-        path = os.path.join(os.path.dirname(target), f"{beginning(target)}{os.urandom(8).hex()}{ENDING}")
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
         if not LOCKS:
             os.close(handle)
-            return None, path
+            return None
         with suppress(OSError):         # no locks here
             flock(handle, LOCK_EX)
         if os.fstat(handle).st_nlink:
-            return handle, path
+            return handle
         os.close(handle)
 
 

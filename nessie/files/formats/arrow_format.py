@@ -21,7 +21,7 @@ from nessie.base.system.memory import MemoryBudget
 from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Pair, Seq, Type, components, nest_right
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, length_of, plain_value
 from nessie.files.fit import Arrays, offsets_of
-from nessie.files.names import cell, listed, shown_in
+from nessie.files.names import BY_PARTS, cell, listed, shown_in
 from nessie.files.parts import Misfit
 from nessie.files.read_by_workers import Group, read_by_workers
 from nessie.files.reading import Reading
@@ -82,7 +82,7 @@ def parquet_files(path: str) -> list[str]:
     found = [one for one in shown_in(path) if one.endswith(".parquet")]
     if not found:
         raise NessieError(f"{path}: a folder without files of Parquet",
-                          hint="--stream reads folders of others, too, some rows after the others")
+                          hint=f"{BY_PARTS} folders of others, too, some rows after the others")
     return found
 
 

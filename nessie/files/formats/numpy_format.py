@@ -26,6 +26,9 @@ from nessie.files.reading import PIECE, Reading
 
 Array = np.ndarray[Any, Any]
 
+ANY_LENGTH = ("an .npz file holds rows of any length; flatten(rows) is a vector of their elements, which an .npy file "
+              "holds")
+
 
 def read_npy(file: Reading) -> Arrays:
     return array_rows(file, array_in(file))
@@ -164,11 +167,12 @@ def encode_npy(path: str, value: Any, type_: Type) -> bytes:
     return data.getvalue()
 
 
-def array_of_rows(path: str, value: Any, type_: Type) -> Array:
-    """The array of all scalars, of any dimension. NessieError if rows are not equally long."""
+def array_of_rows(path: str, value: Any, type_: Type, first: int = 0, hint: str = ANY_LENGTH) -> Array:
+    """The array of all scalars, of any dimension. NessieError, with this hint, if rows are not equally long. `first`:
+    the number of the first row."""
     shape, column = [value.length], value.column
     while isinstance(column, Nested):
-        shape.append(row_length(path, column, math.prod(shape)))
+        shape.append(row_length(path, column, math.prod(shape), first * (len(shape) == 1), hint))
         column = column.content
     return elements(column[:math.prod(shape)], type_).reshape(shape)
 
@@ -179,16 +183,15 @@ def elements(column: Array, type_: Type) -> Array:
     return array.astype("<i4").view("<U1") if scalar_of(type_) == CHAR else array
 
 
-def row_length(path: str, rows: Nested, count: int) -> int:
+def row_length(path: str, rows: Nested, count: int, first: int, hint: str) -> int:
     """The common length of the first `count` rows. NessieError if they differ."""
     if isinstance(rows, Uniform):
         return rows.length
     lengths = np.diff(rows.offsets[:count + 1])
     if (lengths != lengths[:1]).any():
         other = int(np.flatnonzero(lengths != lengths[0])[0])
-        raise NessieError(f"{path}: row 0 has length {lengths[0]}, row {other} has {lengths[other]}",
-                          hint="an .npz file holds rows of any length; flatten(rows) is a vector of their elements, "
-                               "which an .npy file holds")
+        raise NessieError(f"{path}: row {first} has length {lengths[0]}, row {first + other} has {lengths[other]}",
+                          hint=hint)
     return int(lengths[0]) if count else 0
 
 

@@ -40,6 +40,7 @@ Add = Callable[[Any, Type], None]       # what adds a part: a flat value, of thi
 TABLE = ".parquet"
 GROWING = (".npy", ".jsonl", *SEPARATORS)
 SLICE = 1 << 14                         # rows that become text at a time
+ANY_LENGTH = "a folder of tables, .parquet, and a .jsonl file hold rows of any length"
 HEADER = 256                            # bytes of an .npy file's header, with room for any shape of NESL's
 
 
@@ -171,12 +172,12 @@ class ArrayFile:
     shape: tuple[int, ...] = ()
 
     def add(self, value: Any, type_: Type) -> None:
-        array = array_of_rows(self.path, value, type_)
+        array = array_of_rows(self.path, value, type_, (self.shape or (0,))[0], ANY_LENGTH)
         if self.dtype is None:
             self.file.write(bytes(HEADER))
         elif len(array) and self.shape[0] and array.shape[1:] != self.shape[1:]:
             raise NessieError(f"{self.path}: row 0 has length {self.shape[1]}, row {self.shape[0]} has "
-                              f"{array.shape[1]}", hint="a folder of tables, .parquet, has rows of any length")
+                              f"{array.shape[1]}", hint=ANY_LENGTH)
         inner = array.shape[1:] if len(array) or not self.shape else self.shape[1:]
         self.dtype, self.shape = array.dtype, (len(array) + (self.shape or (0,))[0], *inner)
         self.file.write(array.data)

@@ -90,6 +90,13 @@ def test_texts_have_headers(program: nessie.Program) -> None:
         lambda: list(program.pairs.map_partitions("texts")))
 
 
+def test_a_pattern_is_read_by_parts() -> None:
+    """Python is told how, too."""
+    assert "hint: --stream, or map_partitions, reads all files of a pattern, some rows after the others; " \
+        "swap names the tables of a folder, as one" in told(lambda: nessie.read("swap/*.parquet:v"))
+    assert nessie.read("swap:v").tolist() == [10.0, 20.0, 30.0, 40.0]
+
+
 def test_the_command_refuses_them(capsys: pytest.CaptureFixture[str]) -> None:
     Path("p.nesl").write_text(TEXT)
     assert main(["run", "p.nesl", "-e", "pairs", "@swap", "--stream", "-o", "out.jsonl"]) != 0
