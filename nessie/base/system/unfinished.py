@@ -29,22 +29,23 @@ BINARY = getattr(os, "O_BINARY", 0)
 def unfinished_file(target: str, mode: int) -> Iterator[str]:
     """The path of a new, empty file, which is gone at the end, unless it was moved. OSError if it cannot be made."""
     remove_left(target)
-    path = os.path.join(os.path.dirname(target), f"{beginning(target)}{os.urandom(8).hex()}{ENDING}")
-    due, handle = at_end(partial(removed, path)), None      # before there is a file: Ctrl-C comes at any moment
+    paths = list[str]()
+    due, handle = at_end(partial(all_removed, paths)), None     # before there is a file: Ctrl-C comes at any moment
     try:
-        handle = held_file(path, mode)
-        yield path
+        handle = held_file(target, mode, paths)
+        yield paths[-1]
     finally:
         do_now(due)
         if handle is not None:
             os.close(handle)
 
 
-def held_file(path: str, mode: int) -> int | None:
-    """What a new file is held by, if it is. One that another process has looked at before it was held, and removed, is
-    made anew."""
+def held_file(target: str, mode: int, paths: list[str]) -> int | None:
+    """What a new file is held by, if it is; its path comes last of the `paths`. One that another process has looked at
+    before it was held, and removed, is made anew, by another name: who has seen the first may yet remove that."""
     while True:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
+        paths.append(os.path.join(os.path.dirname(target), f"{beginning(target)}{os.urandom(8).hex()}{ENDING}"))
+        handle = os.open(paths[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
         if not LOCKS:
             os.close(handle)
             return None
@@ -77,6 +78,11 @@ def remove_unheld(path: str) -> None:
             os.unlink(path)
         finally:
             os.close(handle)
+
+
+def all_removed(paths: list[str]) -> None:
+    for path in paths:
+        removed(path)
 
 
 def removed(path: str) -> None:
