@@ -80,6 +80,8 @@ class Reader:
 
     def batches(self, opened: Opened, part: RowGroup) -> list[Any]:
         """The part's rows. Those before it are read, too, unless they have just been."""
+        import pyarrow as pa
+        pa.default_memory_pool().release_unused()           # what it keeps of the part before goes back to the system
         if opened.next != (part.group, part.skipped) or not part.skipped:
             opened.batches = opened.file.iter_batches(max(1, part.batch), [part.group], part.columns,
                                                       use_threads=False)
