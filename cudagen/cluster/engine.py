@@ -22,7 +22,7 @@ from nessie.base.source import NessieError, Span
 from nessie.base.system.mapped_files import NewFile
 from nessie.base.system.seen_files import Seen, is_there
 from nessie.cudagen.cluster.processes.fitness import alike
-from nessie.cudagen.cluster.tasks import runs
+from nessie.cudagen.cluster.tasks import wanted
 
 Sight = frozenset[str] | None               # names of workers; None: all
 Wait = Callable[[int, int, str], None]      # told how many of so many tasks are done, and what lacks; may raise
@@ -85,7 +85,7 @@ class Engine(Protocol):
         that, a task or `wait` raises something, what else their runs have to do is given up."""
 
     def cancel(self, waiting: Sequence[Any]) -> None:
-        """Nobody waits for these tasks any more; what is done for their runs ends soon."""
+        """Nobody waits for these tasks any more; what their runs have to do ends soon."""
 
     def workers(self) -> int:
         """How many tasks run at a time."""
@@ -124,7 +124,7 @@ class InProcess:
             return failed
         values = [task.value if isinstance(task, Done) else task for task in given]
         try:
-            return Done(runs.of_run(alike(), run, function, *arguments, values))
+            return Done(wanted.computed(alike(), function, *arguments, values))
         except Exception as error:
             return Done(error=error)
 

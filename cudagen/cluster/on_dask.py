@@ -36,7 +36,7 @@ from nessie.cudagen.cluster.processes.own_workers import OwnWorkers
 from nessie.cudagen.cluster.processes.questions import Questions
 from nessie.cudagen.cluster.processes.waiting import Silence, answer, in_thread
 from nessie.cudagen.cluster.processes.watch import Watch
-from nessie.cudagen.cluster.tasks import runs
+from nessie.cudagen.cluster.tasks import wanted
 
 PATIENCE = 10.0                 # seconds until a scheduler must have answered
 PAGE = 2.0                      # seconds until Dask's page must have answered
@@ -49,7 +49,7 @@ class OnDask:
     def __init__(self, client: Any, own: OwnWorkers | None = None, borrowed: bool = True) -> None:
         self.client, self.own, self.borrowed = client, own, borrowed
         self.process, self.users = os.getpid(), 1
-        self.numbers = count()
+        self.numbers, self.lock = count(), threading.Lock()
         self.run_of: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self.files: WeakKeyDictionary[Any, frozenset[NewFile]] = WeakKeyDictionary()
         self.run = uuid4().hex                  # of tasks that are no run's
@@ -68,10 +68,11 @@ class OnDask:
                run: str = "", on: Sight = None) -> Any:
         self.refuse_child()
         run = run or self.run
-        task = self.client.submit(runs.of_run, alike(), run, function, *arguments, list(given),
+        task = self.client.submit(wanted.on_worker, alike(), function, *arguments, list(given),
                                   key=f"{name}-{run}-{next(self.numbers)}", pure=False,
                                   workers=None if on is None else sorted(on))
-        self.run_of[task] = run
+        with self.lock:
+            self.run_of[task] = run
         return task
 
     def gather(self, waiting: Sequence[Any], wait: Wait = quiet, does: Does = by_name) -> list[Any]:
@@ -104,10 +105,13 @@ class OnDask:
                               hint="compile the program in the child, which then asks for workers of its own")
 
     def cancel(self, waiting: Sequence[Any]) -> None:
-        """Nobody waits for these any more; what is done for their runs ends soon, and for nobody else's."""
+        """Nobody waits for these any more, nor for what else their runs have to do; for others, all goes on."""
         if not self.runs:                       # nobody would answer
             return
-        self.ask.give_up(waiting, runs.stop, sorted({self.run_of[task] for task in waiting} - {self.run}))
+        runs = {self.run_of[task] for task in waiting} - {self.run}
+        with self.lock:
+            left = [task for task, run in self.run_of.items() if run in runs and task.status == "pending"]
+        self.ask.give_up([*{*waiting, *left}])
 
     def workers(self) -> int:
         return max(1, self.threads())

@@ -158,7 +158,8 @@ class Launch(KnownLaunch):
             words = [asked.word(argument, number, given) if asked and argument in asked.arrays else
                      self.word(argument, parameter, number, parts, given, broad)
                      for parameter, argument in passed(function, phase)]
-            job = Job(name, int(first), int(last), words, self.workers.error_words(), self.workers.stack(self.name))
+            job = Job(name, int(first), int(last), words, self.workers.error_words(), self.workers.stack(self.name),
+                      asking is not None)
             running.append(self.workers.submit(f"{phase.function}-{int(first)}", run_chunks, job, given=given))
         self.take(phase, parts, running)
 
@@ -211,7 +212,7 @@ class Launch(KnownLaunch):
                      self.word(name, parameter, number, parts, given, broad)
                      for parameter, name in passed(function, phase)]
             jobs.append((Job(asking.asks.name, int(first), int(last), words, self.workers.error_words(),
-                             self.workers.stack(self.name)), given))
+                             self.workers.stack(self.name), at_once=True), given))
         return ask(self.workers, phase.function, held, jobs)
 
     def put_together(self, name: str) -> Spread:

@@ -86,8 +86,8 @@ class Workers:
         self.functions = load(made.code.code, made.code.names)
         self.told = told or ToldOfCluster()
         self.progress = ""
+        self.code = self.submit("code", elements.same, made.code)      # no run's: it outlives them
         self.begin()
-        self.code = self.submit("code", elements.same, made.code)
 
     def begin(self) -> None:
         """A run begins: nothing has failed. Its name is only its own."""

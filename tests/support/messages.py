@@ -139,7 +139,7 @@ NO_EXAMPLES = {
     "cudagen/cluster/processes/own_workers.py": WORKERS, "cudagen/cluster/processes/fitness.py": WORKERS,
     "cudagen/cluster/processes/questions.py": WORKERS,
     "cudagen/cluster/tasks/chunks.py": WORKERS, "cudagen/cluster/tasks/elements.py": WORKERS,
-    "cudagen/cluster/tasks/runs.py": WORKERS, "cudagen/cluster/files/hands.py": WORKERS,
+    "cudagen/cluster/tasks/wanted.py": WORKERS, "cudagen/cluster/files/hands.py": WORKERS,
     "cudagen/cluster/files/arrays.py": "depends on the disk (tests/cudagen/cluster/test_arrays_in_files.py)",
     "nessie/serve/live.py": "the live page says it (tests/serve)",
     "cannot serve at port \0: \0": "depends on what else this computer serves",

@@ -18,7 +18,7 @@ from nessie.cudagen.cluster.slabs import Arrays
 from nessie.cudagen.cluster.tasks.buckets import cut, received, rows
 from nessie.cudagen.cluster.tasks.chunks import ERRORS, INTERRUPT, Job, address, begun, functions_of, run_chunks
 from nessie.cudagen.cluster.tasks.elements import Given, Made, assembled
-from nessie.cudagen.cluster.tasks.runs import interrupt_address
+from nessie.cudagen.cluster.tasks.wanted import interrupt_address
 from nessie.cudagen.cpu.sorting import SORTS
 from nessie.cudagen.host.device import ERROR_WORDS
 

@@ -17,7 +17,7 @@ from nessie.base.system.forking import LOOK
 from nessie.cudagen.cluster.processes.waiting import Silence, answer, answered
 
 SILENT = 60.0                   # seconds until whoever is there must have answered
-PARTING = 2.0                   # seconds that workers have to hear that nobody waits for them
+PARTING = 2.0                   # seconds that a scheduler has to hear that nobody waits for tasks
 NAMED = 5                       # silent workers that are named
 GONE = (OSError, futures.CancelledError)
 
@@ -84,12 +84,10 @@ class Questions:
     def asked(self, function: Callable[..., Any], arguments: Sequence[Any], of: Collection[str]) -> Asked:
         return self.begin(self.client.run(function, *arguments, workers=[*of], on_error="return", asynchronous=True))
 
-    def give_up(self, tasks: Sequence[Any], stop: Callable[[str], None], runs: Sequence[str]) -> None:
-        """Nobody waits for these tasks. What is done for these runs stops, wherever that is heard soon."""
+    def give_up(self, tasks: Sequence[Any]) -> None:
+        """Nobody waits for these tasks. The scheduler tells those who do them."""
         with suppress(Silence, *GONE):
             answer(self.begin(self.client.cancel(tasks, force=True, asynchronous=True)), PARTING)
-            answered([self.begin(self.client.run(stop, run, on_error="ignore", asynchronous=True)) for run in runs],
-                     monotonic() + PARTING)
 
 
 def heard(found: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from nessie.cudagen.cluster.processes.fitness import LEAST
 from nessie.cudagen.cluster.slabs import Arrays
 from nessie.cudagen.cluster.tasks.buckets import received
 from nessie.cudagen.cluster.tasks.elements import Given, Made, assembled
-from nessie.cudagen.cluster.tasks.runs import interrupt_address
+from nessie.cudagen.cluster.tasks.wanted import Wanted, interrupt_address, task_here
 from nessie.cudagen.cpu.device import load
 from nessie.cudagen.cpu.machine_code import features
+from nessie.cudagen.cpu.threads.team_text import PIECE, TURN
 from nessie.cudagen.host.device import STACK
 
 ERRORS, INTERRUPT = "errors", "interrupt"
@@ -59,13 +61,15 @@ class Told:
 @dataclass(frozen=True)
 class Job:
     """Chunks of a phase from `first` to before `last`; words for its arguments. `errors` are the error words. `stack`:
-    bytes that recursion may take; 0: there is none."""
+    bytes that recursion may take; 0: there is none. `at_once`: one call does all chunks, since it numbers elements that
+    are asked for through them."""
     function: str
     first: int
     last: int
     words: Sequence[int | str | Given | Told | Made | Answers]
     errors: Sequence[int]
     stack: int = 0
+    at_once: bool = False
 
 
 def functions_of(code: Code) -> dict[str, Any]:
@@ -104,10 +108,13 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
                 array = made[name]
         kept.append(array)
         words.append(address(array, low))
-    words_there = (ctypes.c_int64 * max(1, len(words)))(*words)
+    words_there, task = (ctypes.c_int64 * max(1, len(words)))(*words), task_here()
 
     def run() -> None:
-        function(job.first, job.last, words_there)
+        if job.at_once:
+            function(job.first, job.last, words_there)
+        else:
+            in_turns(function, job.first, job.last, words_there, task)
 
     if job.stack:
         made[ERRORS][STACK] = job.stack - STACK_LEFT
@@ -115,6 +122,15 @@ def run_chunks(job: Job, given: list[Any]) -> Arrays:
     else:
         run()
     return made
+
+
+def in_turns(function: Any, first: int, last: int, words: Any, task: Wanted) -> None:
+    """These chunks in order, until nobody wants them. A call is for more of them while it takes less than a TURN."""
+    piece = 1
+    while first < last and not task.dropped:
+        end, began = min(first + piece, last), perf_counter_ns()
+        function(first, end, words)
+        first, piece = end, min(2 * piece, PIECE) if perf_counter_ns() - began < TURN else max(1, piece // 2)
 
 
 def answered(answers: Answers, given: list[Any]) -> np.ndarray[Any, Any]:

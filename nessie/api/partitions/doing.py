@@ -127,11 +127,12 @@ def given_to_all(work: Work, given: list[Any]) -> Work:
 
 def on_worker(parts: Parts, number: int, given: list[Any]) -> Result:
     """What the function gives on the parts."""
-    from nessie.cudagen.cluster.tasks.runs import interrupted
+    from nessie.cudagen.cluster.tasks.wanted import task_here
     work: Work = given[0]
+    task = task_here()
 
     def look() -> None:
-        if interrupted():
+        if task.dropped:
             raise KeyboardInterrupt
     try:
         return run_deep(lambda: computed(work, parts, number), meanwhile=look)

@@ -24,8 +24,7 @@ from nessie.cudagen.cluster.engine import InProcess, Wait
 from nessie.cudagen.cluster.files.hands import Hands
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes import watch
-from nessie.cudagen.cluster.processes.fitness import alike
-from nessie.cudagen.cluster.tasks import runs
+from nessie.cudagen.cluster.tasks import wanted
 from nessie.cudagen.cluster.workers import ToldOfCluster, Workers
 from nessie.files import written_by_workers
 from nessie.files.files import write_value
@@ -221,7 +220,7 @@ def test_a_part_that_kills_its_workers_is_told(engine: OnDask, monkeypatch: pyte
 
 def stopped_within(seconds: float, tells: Any, given: list[Any]) -> bool:
     """Is what this task's code looks at set by then? It waits as a loop of a kernel does; a file tells it, too."""
-    word = ctypes.c_int64.from_address(runs.interrupt_address())
+    word = ctypes.c_int64.from_address(wanted.interrupt_address())
     until = monotonic() + seconds
     if tells:
         tells.touch()
@@ -252,13 +251,6 @@ def test_an_interrupt_ends_nothing_of_others(engine: OnDask, tmp_path: Any, capl
         sleep(0.1)
     assert mine_ended.read_text() == "True"
     assert "never retrieved" not in caplog.text
-
-
-def test_a_run_that_is_stopped_begins_nothing_any_more() -> None:
-    assert not runs.of_run(alike(), "d", stopped_within, 0.0, None, [])
-    runs.stop("d")
-    assert runs.of_run(alike(), "d", stopped_within, 0.0, None, [])
-    assert not runs.of_run(alike(), "e", stopped_within, 0.0, None, [])
 
 
 def test_tasks_of_two_drivers_have_different_names(engine: OnDask) -> None:

@@ -20,7 +20,7 @@ from nessie.cudagen.cluster import on_dask
 from nessie.cudagen.cluster.on_dask import OnDask, connected, started
 from nessie.cudagen.cluster.processes.fitness import alike, described_here, fit, refuse
 from nessie.cudagen.cluster.processes.questions import Questions
-from nessie.cudagen.cluster.tasks import chunks, runs
+from nessie.cudagen.cluster.tasks import chunks, wanted
 from nessie.cudagen.cpu.machine_code import features
 
 pytest.importorskip("distributed")
@@ -114,10 +114,10 @@ def test_who_computes_has_a_processor_that_can() -> None:
 
 def test_who_has_other_code_is_refused() -> None:
     """Of a checkout that has changed since the worker or the scheduler began, the version says nothing."""
-    files = {**digests(), "nessie/new.py": "1", "nessie/cudagen/cluster/tasks/runs.py": "2"}
+    files = {**digests(), "nessie/new.py": "1", "nessie/cudagen/cluster/tasks/wanted.py": "2"}
     del files["nessie/cudagen/cluster/slabs.py"]
     said = ("runs other code of the same version of Nessie: nessie/cudagen/cluster/slabs.py, nessie/cudagen/cluster/"
-            "tasks/runs.py, nessie/new.py\nhint: install the same Nessie there, and start it again, since it keeps "
+            "tasks/wanted.py, nessie/new.py\nhint: install the same Nessie there, and start it again, since it keeps "
             "what it has loaded")
     there = {**described_here(), "code": "3"}
     assert refused(there, files) == f"error: the worker at w1 {said}"
@@ -164,7 +164,7 @@ def test_who_joins_later_and_is_not_fit_is_named(before: str, message: str, engi
 
 def test_a_task_refuses_to_be_done_by_who_is_not_fit() -> None:
     with pytest.raises(NessieError, match="has another Nessie, Python or NumPy than the driver\nhint: install"):
-        runs.of_run(f"{alike()}, changed", "f", len, [])
+        wanted.computed(f"{alike()}, changed", len, [])
     with pytest.raises(NessieError, match="the processor of a worker that has joined the cluster lacks what"):
         chunks.functions_of(chunks.Code("for wings", b"", (), features() | {"wings"}))
 
