@@ -13,9 +13,9 @@ import numpy as np
 from nessie.base.ints import MAX_INT, MIN_INT
 from nessie.base.records import dataclass
 from nessie.base.source import NessieError, Source, Span
-from nessie.base.types import CHAR, FLOAT, Base, ContentOf, Pair, Seq, Type, expand
+from nessie.base.types import CHAR, FLOAT, Base, ContentOf, Pair, Seq, Type, components, expand, show_type
 from nessie.base.values import Column, Flat, OnDevice
-from nessie.files.parts import Columns, Misfit, misfit, wanted_text
+from nessie.files.parts import Columns, Misfit, OtherComponents, misfit, wanted_text
 from nessie.files.reading import Reading
 
 
@@ -41,7 +41,12 @@ class Arrays(Columns):
         return chr(scalar) if wanted == CHAR else scalar
 
     def complaint(self, type_: Type, content: ContentOf, misfit: Misfit) -> NessieError:
-        held, wanted = dimensions(self.held), dimensions(expand(type_, content))
+        whole = expand(type_, content)
+        if isinstance(self.held, Seq) and isinstance(whole, Seq) and \
+                1 < len(components(self.held.element)) == len(components(whole.element)):
+            return self.wrong(OtherComponents(f"holds rows {show_type(self.held.element, False)} where "
+                                              f"{show_type(whole.element, False)} is wanted"))
+        held, wanted = dimensions(self.held), dimensions(whole)
         if held is not None and wanted is not None and held != wanted:
             misfit = Misfit(f"holds {array_of(held)} where {array_of(wanted)}, {wanted_text(type_)}, is wanted")
         return self.wrong(misfit)

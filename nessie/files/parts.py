@@ -30,6 +30,10 @@ class Misfit(Exception):
     """An argument's contents are not of the type wanted."""
 
 
+class OtherComponents(Misfit):
+    """The rows of a table are tuples of as many components as wanted, of other types."""
+
+
 class Part(Protocol):
     def likely(self) -> Sequence[Type]:
         """The types that the part may have if nothing else is known, the likeliest first; none if there are no values.

@@ -22,7 +22,7 @@ from nessie.base.types import BOOL, FLOAT, INT, STRING, Base, Pair, Seq, Type, c
 from nessie.base.values import DTYPES, Column, Flat, Nested, code_points, length_of, plain_value
 from nessie.files.fit import Arrays, offsets_of
 from nessie.files.names import BY_PARTS, cell, listed, shown_in
-from nessie.files.parts import Misfit
+from nessie.files.parts import Misfit, OtherComponents
 from nessie.files.read_by_workers import Group, read_by_workers
 from nessie.files.reading import Reading
 
@@ -175,6 +175,8 @@ def pair(first: Any, rest: Any) -> Any:
 
 def wrong(file: Reading, names: list[str], misfit: Misfit) -> NessieError:
     told, some = listed(list(map(cell, names))), f"; {file.path}:NAME reads one of them" * (len(names) > 1)
+    if isinstance(misfit, OtherComponents):
+        some = f"; columns are components in the order in which they stand, or are named: {file.path}:NAME,NAME"
     held = f"its columns are {told}" if file.columns is None else \
         f"of its columns, {told} {'is' if len(names) == 1 else 'are'} read"
     return NessieError(f"{file.path}: the table {misfit}", hint=held + some)

@@ -90,6 +90,20 @@ def test_texts_have_headers(program: nessie.Program) -> None:
         lambda: list(program.pairs.map_partitions("texts")))
 
 
+def test_columns_in_another_order_than_the_components() -> None:
+    """Both are due, and none of them alone."""
+    parquet.write_table(pa.table({"r": [[1.0], [2.0, 3.0]], "id": [1, 2]}), "rows.parquet")
+    program = nessie.compile("function scored(rows) = {(id * 2, 1.0 * sum(r)) : (id, r) in rows};")
+    for call in (lambda: list(program.scored.map_partitions("rows.parquet")),
+                 lambda: nessie.read("rows.parquet", "[(int, [float])]")):
+        found = told(call)
+        assert "the table holds rows ([float], int) where (" in found
+        assert "its columns are r, id; columns are components in the order in which they stand, or are named: " \
+            "rows.parquet:NAME,NAME" in found
+    (part,) = program.scored.map_partitions("rows.parquet:id,r")
+    assert part.to_list() == [(2, 1.0), (4, 5.0)]
+
+
 def test_a_pattern_is_read_by_parts() -> None:
     """Python is told how, too."""
     assert "hint: --stream, or map_partitions, reads all files of a pattern, some rows after the others; " \
