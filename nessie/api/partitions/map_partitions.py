@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nessie.api.options import check_count
 from nessie.api.parameters import parameters_of
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nessie.api.program import Program
 
 Say = Callable[[str], object]
+Named = TypeVar("Named", FileName, Out)
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: M
         _, results = begun(asked, streams, given, named, out)
         with closing(results):
             if out.is_folder:
-                return [path for path, _ in results]
+                return [os.path.join(path, os.path.basename(part)) for part, _ in results]
             with out.growing(asked.program._session.content, say) as add:
                 for value, type_ in results:
                     add(value, type_)
@@ -153,5 +154,11 @@ def begun(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: Map
         return call, Results(here(call, chain([first], reading), folder), reading)
     reading.close()
     made = made_of(program, call.typed(taken).variables)
-    work = Work(made, asked.function, asked.asked, call.settled, folder)
-    return call, Results(on_cluster(work, zipped(names), workers_of(program, asked.where)))
+    work = Work(made, asked.function, asked.asked, call.settled, None if folder is None else anywhere(folder))
+    there = [[anywhere(file) for file in some] for some in names]
+    return call, Results(on_cluster(work, zipped(there), workers_of(program, asked.where)))
+
+
+def anywhere(named: Named) -> Named:
+    """The same for a process whose working directory is another one."""
+    return replace(named, path=os.path.abspath(named.path))

@@ -133,6 +133,17 @@ def test_a_file_that_changes_between_its_parts_is_told(path: Path, engine: Recor
             list(results)
 
 
+def test_relative_paths_are_of_the_drivers_folder(path: Path, workers: on_dask.OnDask, tmp_path: Path,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers began in another one."""
+    monkeypatch.chdir(tmp_path)
+    doubled = nessie.compile(TEXT).doubled
+    assert doubled.map_partitions("xs.npy", cluster=workers.client, out="out.parquet") == \
+        [f"out.parquet/part-{number:05}.parquet" for number in range(PARTS)]
+    (*_, last) = doubled.map_partitions("out.parquet", cluster=workers.client)
+    assert last[-1] == 4 * (PARTS * ROWS - 1)
+
+
 def test_a_row_that_fails_is_told_by_workers(path: Path, workers: on_dask.OnDask) -> None:
     program = nessie.compile(TEXT)
     results = program.small.map_partitions(path, cluster=workers.client)
