@@ -55,7 +55,7 @@ def died(doing: Doing) -> NessieError:
 
 def deserted(doing: Doing, more: int, why: str, hint: str) -> NessieError:
     """There is no worker for it, nor for `more` tasks."""
-    others = f", nor {more} more" if more else ""
+    others = f", and {more} more task{'s wait' if more > 1 else ' waits'}" if more else ""
     return NessieError(f"{why}: {doing.words} is not done{others}", *doing.places, hint=hint)
 
 

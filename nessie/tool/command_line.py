@@ -31,8 +31,9 @@ MEANT = {"trace": "profile, or print_debug in the program", "repl": "alone, for 
 SWITCHES = ("-h", "--help", "--version")
 
 ARGUMENT_HELP = """\
-An ARG is a NESL expression, @path, a file to read, @table.csv:a,b, columns of one, or @-, JSON from standard input.
-ARGs follow ENTRY and may begin with a minus; options may stand between them; after -- every word is an ARG."""
+An ARG is a NESL expression, @path, a file to read (@table.csv:a,b reads the columns a and b), or @-, JSON from
+standard input. ARGs follow ENTRY and may begin with a minus; options may stand between them; after -- every word is
+an ARG."""
 
 
 SHOWN_AS_IT_IS = "    "         # begins a line of a help text that is not wrapped

@@ -298,7 +298,7 @@ def test_workers_that_have_gone_are_waited_for(threads: Any, monkeypatch: pytest
         threads.scale(0)
         wait_until("that all workers have gone", lambda: not engine.client.nthreads())
         with pytest.raises(NessieError, match=r"for \d+ s now the cluster has no workers: the task "
-                           r"write-4-.* is not done, nor 1 more\nhint: start some: dask worker tcp://127"):
+                           r"write-4-.* is not done, and 1 more task waits\nhint: start some: dask worker tcp://127"):
             engine.gather([engine.submit("write-4", len), engine.submit("write-5", len)])
         made = Workers.__new__(Workers)
         made.engine, made.hands, made.told = engine, Hands(engine, "f"), ToldOfCluster()

@@ -57,10 +57,10 @@ def seen(tmp_path: Path) -> Seen:
 def test_a_worker_that_does_not_answer_is_named(silent: str, engine: OnDask, seen: Seen,
                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it sees a file, whether it is fit; who gives tasks up does not wait for it."""
-    monkeypatch.setattr(questions, "SILENT", 2.0)
+    monkeypatch.setattr(questions, "SILENT", 6.0)
     for ask in (lambda: engine.sees(seen), lambda: connected(engine.ask.address)):
         began = monotonic()
-        with pytest.raises(NessieError, match=rf"for 2 s now the worker at {silent} does not answer\nhint: end it, "):
+        with pytest.raises(NessieError, match=rf"for 6 s now the worker at {silent} does not answer\nhint: end it, "):
             ask()
         assert monotonic() - began < 30
     began = monotonic()
@@ -113,10 +113,10 @@ def test_who_waits_for_an_answer_holds_up_nobody(silent: str, engine: OnDask, mo
 
 def test_a_scheduler_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its workers end with it."""
-    monkeypatch.setattr(questions, "SILENT", 1.0)
     monkeypatch.setattr(own_workers, "GRACE", 1.0)
     engine = started(1)
     try:
+        monkeypatch.setattr(questions, "SILENT", 1.0)
         assert engine.own is not None
         (worker,) = engine.client.run(os.getpid).values()
         os.kill(engine.own.process.pid, signal.SIGSTOP)
