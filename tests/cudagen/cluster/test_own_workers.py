@@ -43,7 +43,7 @@ def test_workers_end_with_the_programs_that_share_them() -> None:
         with pytest.raises(NessieError, match="the program is closed, and has no workers any more"):
             closed.double(MANY)
         with pytest.raises(NessieError, match="the program is closed, and has no workers any more"):
-            closed.double([1.0])
+            closed.double([1])
     assert 1 not in on_dask._shared
     other = nessie.compile(DOUBLE, target="dask", workers=1)
     assert other.double(MANY)[-1] == 5_999_998
