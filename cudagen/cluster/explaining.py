@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from nessie.base.values import Computed, Flat, Nested, OnDevice, View
+from nessie.base.values import OnDevice, arrays_anywhere
 from nessie.cudagen.cluster.device import FEW, HERE
 from nessie.cudagen.cluster.files.arrays import mapped_in
 from nessie.cudagen.cluster.workers import ToldOfCluster
@@ -42,26 +42,10 @@ def sources(values: Iterable[tuple[str, Any]]) -> Sources:
     found = list[tuple[str, str, int]]()
     for name, value in values:
         sizes = Counter[str]()
-        for array in arrays_in(value):
+        for array in arrays_anywhere(value):
             sizes[way(array)] += len(array) * array.dtype.itemsize
         found += [(name, how, size) for how, size in sizes.items()]
     return found
-
-
-def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any] | OnDevice]:
-    match value:
-        case Flat(_, inner):
-            yield from arrays_in(inner)
-        case Computed(content=content) | View(content=content):
-            yield from arrays_in(content)
-        case Nested(offsets=offsets, content=content):
-            yield from arrays_in(offsets)
-            yield from arrays_in(content)
-        case (first, second):
-            yield from arrays_in(first)
-            yield from arrays_in(second)
-        case np.ndarray() | OnDevice():
-            yield value
 
 
 def way(array: np.ndarray[Any, Any] | OnDevice) -> str:

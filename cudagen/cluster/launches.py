@@ -13,7 +13,7 @@ from nessie.base.values import DTYPES
 from nessie.cudagen.cluster.moving.writes import Apart
 from nessie.cudagen.cluster.reaching.ranges import Ints, Range
 from nessie.cudagen.cluster.reaching.reach import Facts, Known, Reached, lanes_of, reach
-from nessie.cudagen.cluster.sharing import nothing_for, tasks_of
+from nessie.cudagen.cluster.sharing import nothing, tasks_of
 from nessie.cudagen.cluster.slabs import Spread
 from nessie.cudagen.cluster.tasks.chunks import Told
 from nessie.cudagen.cluster.workers import Held, Workers
@@ -76,7 +76,7 @@ class KnownLaunch:
             for whole, part in (reads, found.reads), (writes, found.writes):
                 for name, ranges in part.items():
                     some = tasks_of(lanes_of(ranges, len(chunks)), cuts[first:last + 1] - cuts[first])
-                    every = whole.setdefault(name, nothing_for(len(cuts) - 1))
+                    every = whole.setdefault(name, nothing(len(cuts) - 1))
                     every.low[first:last], every.high[first:last] = some.low, some.high
             first = last
         return reads, writes

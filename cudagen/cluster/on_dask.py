@@ -217,7 +217,7 @@ def client_of(cluster: str) -> Any:
         await comm.close()
 
     try:
-        answer(in_thread(lambda: asyncio.run(connects()), lambda _: None), PATIENCE + LOOK)
+        answer(in_thread(lambda: asyncio.run(connects())), PATIENCE + LOOK)
         return answer(in_thread(lambda: client_class(cluster, timeout=PATIENCE, set_as_default=False),
                                 lambda client: client.close()), PATIENCE + LOOK)
     except Silence:
@@ -278,7 +278,7 @@ def imported(module: str) -> Any:
         finally:
             ended.set()
     try:
-        return answer(in_thread(work, lambda _: None))
+        return answer(in_thread(work))
     except ImportError:
         raise Unsupported("the target dask needs Dask's distributed, which is not installed",
                           hint=install("dask")) from None

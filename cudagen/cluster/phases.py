@@ -126,7 +126,8 @@ class Launch(KnownLaunch):
         for name, writable in arrays:
             if writable:
                 wide = 4 if name.endswith("_table") else 1
-                writes[name] = Range(wide * own.low, wide * (own.high + 1) - 1) if self.length(name) else nothing(own)
+                writes[name] = (Range(wide * own.low, wide * (own.high + 1) - 1) if self.length(name)
+                                else nothing(len(cuts) - 1))
             elif name != offsets:
                 reads[name] = own
         return Parts(cuts, reads, writes, writes)

@@ -27,11 +27,7 @@ def tasks_of(lanes: Range, cuts: Ints) -> Range:
     return Range(np.minimum.reduceat(lanes.low, cuts[:-1]), np.maximum.reduceat(lanes.high, cuts[:-1]))
 
 
-def nothing(ranges: Range) -> Range:
-    return nothing_for(len(ranges.low))
-
-
-def nothing_for(tasks: int) -> Range:
+def nothing(tasks: int) -> Range:
     return Range(np.zeros(tasks, np.int64), np.full(tasks, -1, np.int64))
 
 

@@ -153,20 +153,23 @@ def length_of(column: Column) -> int:
 
 def arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     """NumPy's arrays in a flat value or a column."""
+    return (array for array in arrays_anywhere(value) if isinstance(array, np.ndarray))
+
+
+def arrays_anywhere(value: Any) -> Iterator[np.ndarray[Any, Any] | OnDevice]:
+    """The arrays in a flat value or a column, from outside to inside, here and on devices."""
     match value:
         case Flat(_, inner):
-            yield from arrays(inner)
-        case Computed():
-            yield from arrays(value.content)
+            yield from arrays_anywhere(inner)
+        case Computed() | View():
+            yield from arrays_anywhere(value.content)
         case Nested():
-            yield from arrays(value.offsets)
-            yield from arrays(value.content)
-        case View():
-            yield from arrays(value.content)
+            yield from arrays_anywhere(value.offsets)
+            yield from arrays_anywhere(value.content)
         case (first, second):
-            yield from arrays(first)
-            yield from arrays(second)
-        case np.ndarray():
+            yield from arrays_anywhere(first)
+            yield from arrays_anywhere(second)
+        case np.ndarray() | OnDevice():
             yield value
 
 

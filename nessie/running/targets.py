@@ -107,6 +107,16 @@ class Where:
         if self.cluster is not None and self.workers is not None:
             raise NessieError("workers are started on this machine, and cluster names those that there are")
 
+    def engine(self) -> OnDask:
+        """The workers, for one more who closes it."""
+        with STEADY:
+            from nessie.cudagen.cluster.on_dask import connected, started
+        return started(self.workers or LOCAL_WORKERS) if self.cluster is None else connected(self.cluster)
+
+    def tell(self, engine: OnDask) -> None:
+        if self.dashboard is not None:
+            self.dashboard(f"Dask's dashboard: {engine.dashboard}")
+
 
 @dataclass
 class Target:
@@ -261,14 +271,12 @@ class Target:
         if engine is not None and engine.runs:
             return engine
         with STEADY:
-            from nessie.cudagen.cluster.on_dask import connected, of_distributed, started
+            from nessie.cudagen.cluster.on_dask import of_distributed
         of_distributed("Client")            # nobody imports in another's turn, whoever has STEADY
-        where = self.where
         with self.connecting.taken():
-            return self.connect(lambda: started(where.workers or LOCAL_WORKERS) if where.cluster is None
-                                else connected(where.cluster))
+            return self.connect()
 
-    def connect(self, make: Callable[[], OnDask]) -> Engine:
+    def connect(self) -> Engine:
         """The workers that have been asked for meanwhile, or new ones."""
         if self.ended:
             raise NessieError("the program is closed, and has no workers any more",
@@ -276,10 +284,9 @@ class Target:
         if self.engine is not None and self.engine.runs:
             return self.engine
         self.close()
-        engine = make()
+        engine = self.where.engine()
         self.release = with_owner(self, engine.close)      # which waits for a thread of Dask's
-        if self.where.dashboard is not None:
-            self.where.dashboard(f"Dask's dashboard: {engine.dashboard}")
+        self.where.tell(engine)
         self.engine = engine
         return engine
 

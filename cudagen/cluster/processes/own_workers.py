@@ -47,7 +47,7 @@ class OwnWorkers:
                 assert self.process.stdout is not None
                 self.process.stdin.write(json.dumps([sys.path, workers, self.folder]).encode() + b"\n")
                 self.process.stdin.flush()
-                self.address = answer(in_thread(self.process.stdout.readline, bytes)).decode().strip()
+                self.address = answer(in_thread(self.process.stdout.readline)).decode().strip()
                 if not self.address:
                     self.process.wait()
                     said.seek(0)

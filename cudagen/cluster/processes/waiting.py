@@ -25,7 +25,7 @@ class Silence(Exception):
     """There is no answer in time."""
 
 
-def in_thread(make: Callable[[], T], undo: Callable[[T], object]) -> futures.Future[T]:
+def in_thread(make: Callable[[], T], undo: Callable[[T], object] = lambda _: None) -> futures.Future[T]:
     """What the thread makes, which undoes it if nobody waits any more."""
     given: futures.Future[T] = futures.Future()
 

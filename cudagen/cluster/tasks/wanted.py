@@ -35,16 +35,16 @@ class Wanted:
 _at_work = set[Wanted]()
 _begun = threading.Condition()
 _thread = threading.local()     # the task that this thread does
-_always = Wanted()
+_always = Wanted()             # is never dropped
 
 
-def computed(driver: str, function: Callable[..., Any], *arguments: Any, task: Wanted | None = None) -> Any:
-    """What the function gives, as this task or a new one; the last argument is what other tasks gave. NessieError if
-    the driver is not alike, or a file that it reads is another one before it, or has become one meanwhile."""
+def computed(driver: str, function: Callable[..., Any], *arguments: Any, task: Wanted = _always) -> Any:
+    """What the function gives, as this task; the last argument is what other tasks gave. NessieError if the driver is
+    not alike, or a file that it reads is another one before it, or has become one meanwhile."""
     if driver != alike():
         raise NessieError("a worker that has joined the cluster has another Nessie, Python or NumPy than the driver",
                           hint=SAME)
-    before, _thread.task = task_here(), task or Wanted()
+    before, _thread.task = task_here(), task
     try:
         found = function(*arguments)
     finally:

@@ -15,12 +15,11 @@ from nessie.api.partitions.elsewhere import program_of
 from nessie.base.records import dataclass
 from nessie.base.source import Interrupted
 from nessie.base.system.deep import run_deep
-from nessie.base.system.forking import STEADY
 from nessie.base.types import Type
 from nessie.files.partitions.outputs import Out
 from nessie.files.partitions.readers import Readers
 from nessie.files.parts import File
-from nessie.running.target_names import DASK, LOCAL_WORKERS
+from nessie.running.target_names import DASK
 from nessie.syntax import nodes as syntax
 
 if TYPE_CHECKING:
@@ -106,12 +105,9 @@ def workers_of(program: Program, where: Where | None) -> Iterator[Engine]:
     if where is None:
         yield program._calls.target(DASK).engine_of_cluster()
         return
-    with STEADY:
-        from nessie.cudagen.cluster.on_dask import connected, started
-    engine = connected(where.cluster) if where.cluster is not None else started(where.workers or LOCAL_WORKERS)
+    engine = where.engine()
     try:
-        if where.dashboard is not None:
-            where.dashboard(f"Dask's dashboard: {engine.dashboard}")
+        where.tell(engine)
         yield engine
     finally:
         engine.close()

@@ -118,7 +118,7 @@ def written(asked: Asked, streams: Sequence[Any], given: Sequence[Any], named: M
         _, results = begun(asked, streams, given, named, out)
         with closing(results):
             if out.is_folder:
-                return [os.path.join(path, os.path.basename(part)) for part, _ in results]
+                return [out.part(number) for number, _ in enumerate(results)]
             with out.growing(asked.program._session.content, say) as add:
                 for value, type_ in results:
                     add(value, type_)

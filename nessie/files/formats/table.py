@@ -215,7 +215,7 @@ def read_table(file: Reading, text: str, separator: str) -> Table:
     if not rows:
         raise complain(path, text, 1, "a header with the names of the columns is due")
     header = rows[0]
-    if all(number(cell, FLOAT) is not None for cell in header):
+    if not names_columns(header):
         raise complain(path, text, 1, "a header with the names of the columns is due, these are numbers")
     for row, line in zip(rows[1:], lines[1:], strict=True):
         if len(row) != len(header):
@@ -223,6 +223,11 @@ def read_table(file: Reading, text: str, separator: str) -> Table:
                            hint=separator_hint(header, separator), first_line=first_line)
     places = file.chosen(list(map(unmarked, header)))
     return Table(path, text, separator, header, rows[1:], lines[1:], first_line, places)
+
+
+def names_columns(cells: Sequence[str]) -> bool:
+    """Is this row a header? Numbers are none."""
+    return not all(number(cell, FLOAT) is not None for cell in cells)
 
 
 def is_quoted(name: str) -> bool:

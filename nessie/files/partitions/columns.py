@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nessie.base.source import NessieError
-from nessie.base.types import FLOAT
 from nessie.files.files import refusals
-from nessie.files.fit import number
 from nessie.files.formats.arrow_format import open_parquet
-from nessie.files.formats.table import unmarked
+from nessie.files.formats.table import names_columns, unmarked
 from nessie.files.names import SEPARATORS, TABLES, FileName, cell, ending_of, file_name, listed, text_of
 from nessie.files.partitions.lines import header_of
 
@@ -49,4 +47,4 @@ def names_of(file: FileName) -> Sequence[str] | None:
         cells = next(filter(None, csv.reader(io.StringIO(header, newline=""), delimiter=separator)), [])
     except csv.Error:
         return None
-    return None if all([number(cell, FLOAT) is not None for cell in cells]) else tuple(map(unmarked, cells))
+    return tuple(map(unmarked, cells)) if names_columns(cells) else None

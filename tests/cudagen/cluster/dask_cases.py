@@ -72,6 +72,15 @@ def wait_until(what: str, done: Callable[[], Any], seconds: float = 120.0) -> No
         sleep(0.1)
 
 
+def lives(process: Any) -> bool:
+    """Does this one of psutil's still run?"""
+    from psutil import STATUS_ZOMBIE, NoSuchProcess
+    try:
+        return bool(process.status() != STATUS_ZOMBIE)
+    except NoSuchProcess:
+        return False
+
+
 def at_task(engine: OnDask, begins: str, does: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Do this once, after the first task is submitted whose name begins so; the names of the tasks that did it."""
     submit, done = engine.submit, list[str]()

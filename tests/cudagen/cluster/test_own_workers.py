@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dask_cases import wait_until
+from dask_cases import lives, wait_until
 from processes import finished
 
 import nessie
@@ -137,13 +137,6 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path: Any) -> None:
         assert len(left) == 2
         process.kill()
     wait_until("workers go", lambda: not any(map(lives, left)))
-
-
-def lives(process: psutil.Process) -> bool:
-    try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_workers_that_are_starting_end_with_who_has_started_them(tmp_path: Any) -> None:

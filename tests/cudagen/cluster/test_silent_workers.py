@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread, Timer
 from time import monotonic
-from typing import Any
 
 import numpy as np
 import pytest
-from dask_cases import all_there, wait_until
+from dask_cases import all_there, lives, wait_until
 
 import nessie
 from nessie.base.source import NessieError
@@ -174,13 +173,6 @@ def test_ctrl_c_while_workers_start_leaves_nothing(processes: int, tmp_path: Pat
         process.stdin.close()
         assert process.wait(120) == 0
     assert not os.listdir(tmp_path)
-
-
-def lives(process: Any) -> bool:
-    try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_the_tool_ends_with_ctrl_c_while_workers_start(tmp_path: Path) -> None:
